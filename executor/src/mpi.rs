@@ -77,7 +77,7 @@ pub struct Mpi {
     turn: Mutex<()>,
 }
 
-/// Why there is no backend.
+/// What keeps MPI from being used.
 #[derive(Debug)]
 pub enum MpiError {
     /// What is missing, and how to get it.
@@ -95,17 +95,17 @@ impl Mpi {
     /// Its launcher or its compiler cannot be run, or there is no place for programs.
     pub fn new(launcher: &Launcher, is_over: &dyn Fn() -> bool) -> Result<Self, MpiError> {
         let Launcher { program, compiler, .. } = launcher;
+        let missing = |what: String| match is_over() {
+            true => MpiError::Stopped,
+            false => MpiError::Missing(format!("{what}; {HINT}")),
+        };
         let said = version(program, is_over)
-            .map_err(|why| format!("there is no MPI: {program}: {why}; {HINT}"));
-        let had = version(compiler, is_over).map_err(|why| {
-            format!(
-                "{program} is there, and the compiler of its MPI is not: {compiler}: {why}; {HINT}"
-            )
-        });
-        if is_over() {
-            return Err(MpiError::Stopped);
-        }
-        let said = said.and_then(|said| had.map(|_| said)).map_err(MpiError::Missing)?;
+            .map_err(|why| missing(format!("there is no MPI: {program}: {why}")))?;
+        version(compiler, is_over).map_err(|why| {
+            missing(format!(
+                "{program} is there, and the compiler of its MPI is not: {compiler}: {why}"
+            ))
+        })?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
         let folder = std::env::temp_dir().join(format!("{}{now}", folder_prefix()));
         private_folder(&folder).map_err(|error| MpiError::Folder(folder.clone(), error))?;
@@ -277,11 +277,11 @@ fn version_in(text: &str) -> String {
 
 /// The most telling line of what a program says.
 fn telling(text: &str) -> String {
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let mut lines = lines.filter(|line| !line.contains("warning: "));
+    let lines = text.lines().map(str::trim).filter(|line| !line.contains("warning: "));
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
     let words = ["undefined reference", "cannot find", "error: ", "error"];
-    let found = words.iter().find_map(|word| lines.clone().find(|line| line.contains(word)));
-    found.or_else(|| lines.next()).unwrap_or("it said nothing").to_owned()
+    let said = output::with_first(&words, &lines).or(lines.first().copied());
+    said.unwrap_or("it said nothing").to_owned()
 }
 
 #[cfg(test)]

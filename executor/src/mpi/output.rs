@@ -57,11 +57,18 @@ pub fn read(text: &str, test: &Test, runs: u64) -> Result<Observations, String> 
     }
 }
 
+/// The first line with the first of the words that any line has.
+pub fn with_first<'a>(words: &[&str], lines: &[&'a str]) -> Option<&'a str> {
+    let with = |word: &&str| lines.iter().find(|line| line.contains(*word)).copied();
+    words.iter().find_map(with)
+}
+
 /// Why a program failed, in a line. Launchers say it among much else.
 pub fn trouble(ended: &Ended, launcher: &str) -> String {
     let text = format!("{}\n{}", ended.errors, ended.output);
-    let lines =
-        || text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("---"));
+    let lines = text.lines().map(str::trim);
+    let lines: Vec<&str> =
+        lines.filter(|line| !line.is_empty() && !line.starts_with("---")).collect();
     let telling = [
         ": node ",
         "Assertion failed",
@@ -73,15 +80,13 @@ pub fn trouble(ended: &Ended, launcher: &str) -> String {
         "run as root",
         "not enough slots",
     ];
-    let of = |what: &&str| {
-        let mut rest = lines().skip_while(|line| !line.contains(*what));
-        let found = rest.next()?;
-        // MPICH says what it is about behind that.
-        let more = rest.next().filter(|_| found.contains("Assertion failed"));
-        Some(more.map_or_else(|| found.to_owned(), |more| format!("{found}: {more}")))
-    };
-    let found = telling.iter().find_map(of).or_else(|| lines().next().map(str::to_owned));
-    let found = found.unwrap_or_else(|| "it said nothing".to_owned());
+    let said = with_first(&telling, &lines).or(lines.first().copied());
+    let mut found = said.unwrap_or("it said nothing").to_owned();
+    if found.contains("Assertion failed") {
+        // MPICH says what it is about in the next line.
+        let behind = lines.iter().skip_while(|line| **line != found).nth(1);
+        found.extend(behind.map(|more| format!(": {more}")));
+    }
     let hint = if found.contains("run as root") {
         "; Open MPI runs as root if OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 are set"
     } else if found.contains("exited on signal 11") {

@@ -56,11 +56,11 @@ pub fn run(
     let is_read = || readers.iter().all(JoinHandle::is_finished);
     let waited = wait(&mut child, patience, is_over);
     if matches!(waited, Wait::Exited(Some(0))) {
-        until(&is_read);
+        until(is_read);
     }
     if !matches!(waited, Wait::Exited(Some(0))) || !is_read() {
         end(&mut child, &mark);
-        until(&is_read);
+        until(is_read);
     }
     let is_whole = is_read();
     let text = |reader: JoinHandle<String>| match reader.is_finished() {
@@ -93,7 +93,7 @@ fn wait(child: &mut Child, patience: Duration, is_over: &dyn Fn() -> bool) -> Wa
 }
 
 /// Waits for something that should come soon, and not for ever.
-fn until(is_so: &dyn Fn() -> bool) {
+fn until(mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() && began.elapsed() < GRACE {
         thread::sleep(PAUSE);
@@ -109,13 +109,10 @@ fn end(child: &mut Child, mark: &str) {
         for process in marked(|value| value == mark).into_iter().chain([Pid::from_child(child)]) {
             let _ = kill_process(process, Signal::TERM);
         }
-        let began = Instant::now();
-        while matches!(child.try_wait(), Ok(None)) && began.elapsed() < GRACE {
-            thread::sleep(PAUSE);
-        }
+        until(|| !matches!(child.try_wait(), Ok(None)));
     }
     let _ = child.kill();
-    until(&|| {
+    until(|| {
         let left = marked(|value| value == mark);
         for process in &left {
             let _ = kill_process(*process, Signal::KILL);

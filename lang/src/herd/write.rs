@@ -14,7 +14,7 @@ mod question;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::outcome::Observed;
-use crate::program::{Program, RegisterId, Stmt, StmtKind, ThreadId, array_of};
+use crate::program::{Program, RegisterId, Stmt, ThreadId, array_of, each};
 use crate::source::Span;
 use crate::{Dialect, Test};
 
@@ -118,11 +118,9 @@ fn on_one_cpu(test: &Test) -> Result<(), Box<Diagnostic>> {
 
 /// The first remote operation.
 fn remote(body: &[Stmt]) -> Option<Span> {
-    body.iter().find_map(|stmt| match &stmt.kind {
-        StmtKind::If { then, otherwise, .. } => remote(then).or_else(|| remote(otherwise)),
-        StmtKind::Loop(body) => remote(body),
-        kind => code::is_remote(kind).then_some(stmt.span),
-    })
+    let mut found = None;
+    each(body, &mut |stmt| found = found.or(stmt.kind.is_of_nic().then_some(stmt.span)));
+    found
 }
 
 /// Everything before the initial state.

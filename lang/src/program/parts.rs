@@ -34,6 +34,41 @@ impl StmtKind {
         )
     }
 
+    /// Whether a NIC takes part in it, or it waits for one, apart from its blocks. Calls and statements of
+    /// coreRMA do not count: what they do is defined elsewhere.
+    pub fn is_of_nic(&self) -> bool {
+        match self {
+            Self::Put { .. }
+            | Self::Get { .. }
+            | Self::Rcas { .. }
+            | Self::Rfaa { .. }
+            | Self::Words(_)
+            | Self::AtomicWrite { .. }
+            | Self::Flush { .. }
+            | Self::Message { .. }
+            | Self::Receive { .. }
+            | Self::PollReceive { .. }
+            | Self::Poll(_)
+            | Self::Wait(_)
+            | Self::RemoteFence(_)
+            | Self::GlobalFence(_) => true,
+            Self::Assign { .. }
+            | Self::Read { .. }
+            | Self::Write { .. }
+            | Self::Cas { .. }
+            | Self::Faa { .. }
+            | Self::Exchange { .. }
+            | Self::Fence
+            | Self::Call(_)
+            | Self::Rma(_)
+            | Self::If { .. }
+            | Self::Loop(_)
+            | Self::Break
+            | Self::Assume(_)
+            | Self::OutOfRange { .. } => false,
+        }
+    }
+
     /// The work id of a request, if it has one.
     pub fn work_id(&self) -> Option<WorkId> {
         match self {

@@ -340,6 +340,15 @@ impl<'a> Session<'a> {
         values.iter().map(literal).collect()
     }
 
+    /// The assumptions under which an outcome shows, where ⊤ of an execution stands for every value. `None`
+    /// if an observable can have neither.
+    pub fn covering(&self, outcome: &Outcome) -> Option<Vec<Lit>> {
+        let pairs = self.encoding.observables.iter().zip(&outcome.0);
+        let all: Option<Vec<Vec<Lit>>> =
+            pairs.map(|(domain, value)| domain.covering(*value)).collect();
+        all.map(|all| all.concat())
+    }
+
     /// Excludes all executions with this outcome, where ⊤ stands for every value.
     pub fn block(&mut self, outcome: &Outcome) {
         if let Some(clause) = self.encoding.other_than(outcome) {

@@ -30,9 +30,6 @@ impl ModelSays {
     }
 }
 
-/// Of how many observables each is tried with an undefined value.
-const MOST_UNDEFINED: usize = 8;
-
 /// Whether a model forbids anything that could be seen: an outcome that some execution of the program gives,
 /// whatever the memory does. A program of which all of these are allowed cannot show a violation, however
 /// often it is run.
@@ -67,31 +64,14 @@ pub fn shows(
     session: &mut Session<'_>,
     outcome: &Outcome,
 ) -> Option<bool> {
-    let places = match question.model.has_undefined_values() {
-        true => outcome.0.len(),
-        false => 0,
-    };
-    let mut known = (places <= MOST_UNDEFINED).then_some(false);
-    for undefined in 0..1_usize << places.min(MOST_UNDEFINED) {
-        let value = |(index, value)| match undefined >> index & 1 {
-            1 => (index, Value::Undefined),
-            _ => (index, value),
-        };
-        let values: Vec<_> = wanted(outcome).into_iter().map(value).collect();
-        let found = match session.showing(&values) {
-            Some(mut assumptions) => {
-                assumptions.extend(session.counted());
-                session.find(&assumptions)
-            }
-            None => session.nothing(),
-        };
-        match decided(question, &found) {
-            Some(true) => return Some(true),
-            Some(false) => {}
-            None => known = None,
+    let found = match session.covering(outcome) {
+        Some(mut assumptions) => {
+            assumptions.extend(session.counted());
+            session.find(&assumptions)
         }
-    }
-    known
+        None => session.nothing(),
+    };
+    decided(question, &found)
 }
 
 /// The outcome as `litmus explain` takes it.

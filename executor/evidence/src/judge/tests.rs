@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::allowed::Allowed;
+use model::allowed::{Allowed, Options, Question};
 
 use super::*;
 use crate::record::NodeInfo;
@@ -144,4 +144,28 @@ fn threads_that_ran_one_after_another_are_noticed() {
 fn node() -> NodeInfo {
     let device = crate::device::DeviceInfo::default();
     NodeInfo { name: "a".to_owned(), host: crate::record::Host::default(), device }
+}
+
+/// A load that meets a get under way is undefined, so it may show anything; behind a flush, it may not.
+#[test]
+fn an_undefined_value_stands_for_any() {
+    let shown = |flush: &str, value: u64| {
+        let text = format!(
+            "litmus T\n  x = 0 || v = 1\n  ---\n  x := v^2 ||\n{flush}  a := x ||\n\n  a = 0 ✓\n"
+        );
+        let (test, _) = lang::litmus::load(&lang::source::Source::new("T", text.as_str()));
+        let test = test.expect("it loads");
+        let model =
+            model::models::load_shipped("mpi-rma").expect("it is shipped").expect("it loads");
+        let options = Options::default();
+        let question = Question::of(&test, &model.model).options(&options).question();
+        let question = question.expect("the model defines it");
+        let mut session = question.session(&options, |_| true).expect("there is a solver");
+        shows(&question, &mut session, &outcome(value))
+    };
+    assert_eq!([0, 1, 7].map(|value| shown("", value)), [Some(true); 3]);
+    assert_eq!(
+        [0, 1, 7].map(|value| shown("  Poll(2) ||\n", value)),
+        [false, true, false].map(Some)
+    );
 }

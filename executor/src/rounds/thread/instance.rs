@@ -219,7 +219,17 @@ impl ThreadRun {
                     connection.wait(scratch.last[id.0 * scratch.pairs + pair], stop)?;
                 }
             }
-            _ => {}
+            // They have been taken elsewhere.
+            Instruction::Assign { .. }
+            | Instruction::Read { .. }
+            | Instruction::Write { .. }
+            | Instruction::Cas { .. }
+            | Instruction::Faa { .. }
+            | Instruction::Exchange { .. }
+            | Instruction::Fence
+            | Instruction::Jump(_)
+            | Instruction::JumpIfZero { .. }
+            | Instruction::Assume(_) => {}
         }
         Ok(None)
     }

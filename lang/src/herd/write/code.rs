@@ -27,26 +27,6 @@ pub struct Column {
     pub declared: BTreeSet<&'static str>,
 }
 
-/// Whether a statement reaches beyond its node, or waits for one that does.
-pub fn is_remote(kind: &StmtKind) -> bool {
-    matches!(
-        kind,
-        StmtKind::Put { .. }
-            | StmtKind::Get { .. }
-            | StmtKind::Rcas { .. }
-            | StmtKind::Rfaa { .. }
-            | StmtKind::AtomicWrite { .. }
-            | StmtKind::Flush { .. }
-            | StmtKind::Message { .. }
-            | StmtKind::Receive { .. }
-            | StmtKind::PollReceive { .. }
-            | StmtKind::Poll(_)
-            | StmtKind::Wait(_)
-            | StmtKind::RemoteFence(_)
-            | StmtKind::GlobalFence(_)
-    )
-}
-
 /// A number that an instruction can hold, and that is the same in four bytes and in eight.
 pub fn checked(value: u64, span: Span) -> Result<u64, Box<Diagnostic>> {
     if value > i32::MAX as u64 {
@@ -224,7 +204,7 @@ impl Writer<'_> {
             StmtKind::If { condition, then, otherwise } => {
                 self.branch(condition, then, otherwise, span)?;
             }
-            kind if is_remote(kind) => return Err(refusal(span, "a remote operation")),
+            kind if kind.is_of_nic() => return Err(refusal(span, "a remote operation")),
             StmtKind::Call(_) => return Err(refusal(span, "a library")),
             StmtKind::Assume(_) => return Err(refusal(span, "an assumption")),
             StmtKind::Loop(_) | StmtKind::Break => return Err(refusal(span, "a loop")),

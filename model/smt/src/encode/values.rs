@@ -59,6 +59,20 @@ impl Domain {
         }
     }
 
+    /// The assumptions under which it has this value or ⊤, which stands for any. `None` if it can have
+    /// neither.
+    pub fn covering(&self, value: Shown) -> Option<Vec<Lit>> {
+        match (self.showing(value), self.undefined) {
+            (None, None) => None,
+            (Some(only), None) | (None, Some(only)) => Some(vec![only]),
+            (Some(shown), Some(undefined)) => {
+                let others = self.literals().into_iter();
+                let others = others.filter(|other| *other != shown && *other != undefined);
+                Some(others.map(|other| !other).collect())
+            }
+        }
+    }
+
     /// All literals of the domain. At most one of them is true.
     pub fn literals(&self) -> Vec<Lit> {
         let values = self.values.iter().map(|(_, literal)| *literal);

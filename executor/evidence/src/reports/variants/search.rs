@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use lang::cat::model::Model;
 use lang::outcome::Outcome;
-use lang::program::StmtKind;
+use lang::program::{StmtKind, each};
 use model::allowed::Question;
 use model::changes::{self, Change};
 use model::smt::Found as Answer;
@@ -88,39 +88,17 @@ pub fn allows(
 
 /// Whether no NIC takes part in a program.
 fn is_of_cpus(test: &JudgedRecord) -> bool {
-    fn all(block: &[lang::program::Stmt]) -> bool {
-        block.iter().all(|stmt| match &stmt.kind {
-            StmtKind::If { then, otherwise, .. } => all(then) && all(otherwise),
-            StmtKind::Loop(body) => all(body),
-            StmtKind::Assign { .. }
-            | StmtKind::Read { .. }
-            | StmtKind::Write { .. }
-            | StmtKind::Cas { .. }
-            | StmtKind::Faa { .. }
-            | StmtKind::Exchange { .. }
-            | StmtKind::Fence
-            | StmtKind::Break
-            | StmtKind::Assume(_) => true,
-            StmtKind::Put { .. }
-            | StmtKind::Get { .. }
-            | StmtKind::Rcas { .. }
-            | StmtKind::Rfaa { .. }
-            | StmtKind::Words(_)
-            | StmtKind::AtomicWrite { .. }
-            | StmtKind::Flush { .. }
-            | StmtKind::Message { .. }
-            | StmtKind::Receive { .. }
-            | StmtKind::PollReceive { .. }
-            | StmtKind::Poll(_)
-            | StmtKind::Wait(_)
-            | StmtKind::RemoteFence(_)
-            | StmtKind::GlobalFence(_)
-            | StmtKind::Call(_)
-            | StmtKind::Rma(_)
-            | StmtKind::OutOfRange { .. } => false,
-        })
+    let mut is_of_cpus = true;
+    for thread in &test.runnable().program.threads {
+        each(&thread.body, &mut |stmt| {
+            let is_open = matches!(
+                stmt.kind,
+                StmtKind::Call(_) | StmtKind::Rma(_) | StmtKind::OutOfRange { .. }
+            );
+            is_of_cpus &= !is_open && !stmt.kind.is_of_nic();
+        });
     }
-    test.runnable().program.threads.iter().all(|thread| all(&thread.body))
+    is_of_cpus
 }
 
 impl<'a> Search<'a> {
