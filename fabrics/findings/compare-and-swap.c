@@ -1,5 +1,5 @@
-// One process calls MPI_Compare_and_swap on another one. With the default of Open MPI 4.1.4 for one machine (osc rdma over
-// vader), that is a segmentation fault (docs/findings.md).
+// One process calls MPI_Compare_and_swap on another one. With the default of Open MPI 4.1.4 for one machine
+// (osc rdma over vader), that is a segmentation fault (docs/findings.md).
 //
 //   mpicc -Wall -Wextra compare-and-swap.c -o cas && mpirun -n 2 ./cas
 #include <mpi.h>

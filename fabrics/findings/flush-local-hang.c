@@ -1,5 +1,5 @@
-// A process gets a word of each of two others, and calls MPI_Win_flush_local for the second one alone. Open MPI's osc pt2pt
-// (seen in 4.1.4) never returns: it waits for the other get too, which it has not sent yet (docs/findings.md).
+// A process gets a word of each of two others, and calls MPI_Win_flush_local for the second one alone. Open
+// MPI's osc pt2pt (seen in 4.1.4) never returns (docs/findings.md).
 //
 //   mpicc -Wall -Wextra flush-local-hang.c -o hang && mpirun -n 3 --mca osc pt2pt ./hang
 #include <mpi.h>

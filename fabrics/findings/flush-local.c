@@ -1,6 +1,6 @@
-// A process gets a word of another one, puts another word, and calls MPI_Win_flush_local, which completes both at their
-// origin. MPICH over UCX (seen in 4.0.2) returns while the get is under way: its word is still the old one
-// (docs/findings.md). Exit code 0 if all gets were complete, else 1.
+// A process gets a word of another one, puts another word, and calls MPI_Win_flush_local, which completes both
+// at their origin. MPICH over UCX (seen in 4.0.2) returns while the get is under way: its word is still the old
+// one (docs/findings.md). Exit code 0 if all gets were complete, else 1.
 //
 //   mpicc -Wall -Wextra flush-local.c -o flush-local && mpirun -n 2 ./flush-local
 #include <mpi.h>

@@ -3,8 +3,8 @@
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::interrupt::stop_on_signal;
@@ -63,13 +63,13 @@ impl Plan {
             _ => arguments.faults.clone(),
         };
         let sim = Sim::new(&faults).map_err(|error| unknown_fault(&error, terminal))?;
-        let stop = OnceLock::new();
+        let mut stop = None;
         let backend: Box<dyn Backend> = match arguments.backend {
             BackendName::Sim => Box::new(sim),
             BackendName::Verbs => Box::new(connect(arguments, &Interface::Verbs, terminal)?),
             BackendName::Ofi => Box::new(connect(arguments, &arguments.verbs.ofi(), terminal)?),
             BackendName::Mpi => {
-                let stop = stop.get_or_init(stop_on_signal);
+                let stop = &*stop.insert(stop_on_signal());
                 let is_over = || stop.load(Ordering::Relaxed);
                 let mpi = Mpi::new(&arguments.mpirun, &is_over);
                 Box::new(mpi.map_err(|why| no_mpi(why, terminal))?)
@@ -108,7 +108,6 @@ impl Plan {
         let new_record = arguments.new_record();
         let record_path = new_record.clone().or_else(|| arguments.resume.clone());
         let is_reported = arguments.output.is_some();
-        let stop = stop.into_inner();
         Ok(Self { backend, header, previous, writer, new_record, record_path, is_reported, stop })
     }
 
