@@ -21,7 +21,8 @@ pub fn call_name(kind: &StmtKind) -> Option<&str> {
         StmtKind::Message { target: MessageTarget::Location(_), .. } => "Put",
         StmtKind::Message { target: MessageTarget::Receive(_), .. } => "Send",
         StmtKind::AtomicWrite { .. } => "AtomicWrite",
-        StmtKind::Flush { .. } => "Flush",
+        StmtKind::Flush { is_persistent: false, .. } => "Flush",
+        StmtKind::Flush { is_persistent: true, .. } => "Persist",
         StmtKind::Receive { .. } => "Recv",
         StmtKind::PollReceive { .. } => "PollRecv",
         StmtKind::Poll(_) => "Poll",
@@ -46,6 +47,7 @@ fn has_immediate(kind: &StmtKind) -> bool {
 /// The first statement of each kind that the program uses, in the order of the text.
 pub fn calls(program: &Program) -> Vec<(String, Span)> {
     let mut found: Vec<(String, Span)> = Vec::new();
+    found.extend(program.crash.map(|span| ("Crash".to_owned(), span)));
     for thread in &program.threads {
         each(&thread.body, &mut |stmt| {
             let unsignaled = stmt.unsignaled.then_some("Unsignaled");

@@ -127,8 +127,8 @@ pub enum Operation {
     Rfaa { result: LocationId, target: LocationId, addend: Operand },
     /// A write that comes after earlier flushes of the queue pair.
     AtomicWrite { target: LocationId, source: MessageSource },
-    /// A flush of the queue pair's writes.
-    Flush,
+    /// A flush of the queue pair's writes, to persistent memory or only to where they can be seen.
+    Flush { is_persistent: bool },
     /// A message that consumes a receive; its data goes to a location, or where the receive says.
     Message { target: Option<LocationId>, source: MessageSource, immediate: Option<Operand> },
     /// Remote fence. It is never polled.
@@ -168,6 +168,9 @@ pub enum CompileError {
         /// The statement's name in programs: `Flush`, `AtomicWrite`.
         statement: String,
     },
+    /// The test is about a crash of all nodes, which only the simulator can make. The place of its header
+    /// line.
+    Crash(Span),
     /// Statements or expressions are nested deeper than [`MAX_NESTING`].
     TooDeep(Span),
     /// Faults of queues were requested, and the machine has no queues.
@@ -211,6 +214,13 @@ impl CompileError {
                 "few cards have it, and it needs queue pairs of ibv_create_qp_ex; `litmus run` runs it on the \
                  simulator",
             ),
+            Self::Crash(span) => Diagnostic::error(
+                diagnostic::Code::UnsupportedStatement,
+                *span,
+                "expected a program that runs to its end, found one whose nodes crash",
+            )
+            .label("not supported here")
+            .help("`litmus run` runs it on the simulator; `litmus allowed` says what may survive"),
             Self::Faults => Diagnostic::error(
                 diagnostic::Code::UnsupportedStatement,
                 Span::default(),

@@ -161,6 +161,9 @@ impl Plan {
     /// As [`code::compile`]; and fails at the first flush or atomic write, for which a queue pair needs more
     /// than [`ibv_post_send`](https://www.man7.org/linux/man-pages/man3/ibv_post_send.3.html) has.
     pub fn new(test: &Test) -> Result<Self, CompileError> {
+        if let Some(span) = test.program.crash {
+            return Err(CompileError::Crash(span));
+        }
         if let Some(stmt) = test.program.first_placement() {
             let statement = crate::calls::call_name(&stmt.kind).unwrap_or_default().to_owned();
             return Err(CompileError::OnNoHardware { span: stmt.span, statement });

@@ -26,6 +26,7 @@ module.exports = grammar({
         seq("source", $.string),
         seq("dialect", $.label),
         seq("bound", "loops", "=", $.number),
+        "crash",
         $.string,
       ),
     label: () => /[A-Za-z0-9_][A-Za-z0-9_.\/+-]*/,

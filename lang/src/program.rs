@@ -69,6 +69,9 @@ pub struct Program {
     pub work_ids: Vec<String>,
     /// Objects of libraries (shared variables, barriers, locks, rings).
     pub objects: Vec<Object>,
+    /// Where the header says that all nodes lose power at some moment. Then outcomes show what memory holds
+    /// afterwards.
+    pub crash: Option<Span>,
 }
 
 impl Program {
@@ -284,9 +287,12 @@ pub enum StmtKind {
         queue_pair: u32,
     },
     /// `Flush(n)`: what the queue pair wrote at its node before can be seen there when it completes.
+    /// `Persist(n)`: it also survives a crash.
     Flush {
         /// The queue pair.
         towards: Towards,
+        /// Whether it is `Persist(n)`.
+        is_persistent: bool,
         /// The work id, if any.
         id: Option<WorkId>,
     },

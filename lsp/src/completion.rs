@@ -18,8 +18,8 @@ use crate::program::ProgramText;
 use crate::text::Text;
 
 /// The words that begin lines above the declarations.
-const HEADER: [&str; 6] =
-    ["litmus", "source", "model", "tags", "bound loops = ", "dialect corerma"];
+const HEADER: [&str; 7] =
+    ["litmus", "source", "model", "tags", "bound loops = ", "dialect corerma", "crash"];
 /// The words of the lines below a program.
 const VERDICT: [&str; 8] =
     ["✓", "✗", "exists", "forall", "exactly", "observe", "allowed", "forbidden"];
@@ -157,7 +157,7 @@ fn of_line(before: &str, words: &mut Words) -> Option<usize> {
             Some(start())
         }
         // Nobody knows what the author wants to say.
-        "litmus" | "source" | "tags" | "bound" => Some(start()),
+        "litmus" | "source" | "tags" | "bound" | "crash" => Some(start()),
         _ => None,
     }
 }

@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::programs::{
-    Program, flushes, generate, in_turn, inline_puts, load, looping, messages, models, number,
-    queue_pairs, shared_polls, shrink, unsignaled, words,
+    Program, crashes, flushes, generate, in_turn, inline_puts, load, looping, messages, models,
+    number, queue_pairs, shared_polls, shrink, unsignaled, words,
 };
 use lang::Test;
 use lang::cat::model::Model;
@@ -95,6 +95,12 @@ fn engines_agree_on_unsignaled_requests() {
 #[test]
 fn engines_agree_on_flushes() {
     println!("{}", agree(flushes, PROGRAMS, STATES));
+}
+
+/// What a crash leaves. Exploration leaves out nothing there, so programs are smaller.
+#[test]
+fn engines_agree_on_crashes() {
+    println!("{}", agree(crashes, PROGRAMS, STATES));
 }
 
 /// Polls of several queue pairs, which take from any of them.

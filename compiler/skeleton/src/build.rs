@@ -2,6 +2,7 @@
 
 mod cas;
 mod cpu;
+mod crash;
 mod messages;
 mod rma;
 mod words;
@@ -87,6 +88,9 @@ fn build_with(
         builder.thread_ends();
     }
     builder.program_ends();
+    if let Some(crash) = program.crash {
+        builder.crash(crash);
+    }
     builder.skeleton.registers = builder.registers;
     Ok(builder.skeleton)
 }
@@ -395,9 +399,10 @@ impl<'a> Builder<'a> {
         let live = self.live;
         let Some(towards) = self.program.towards(&stmt.kind) else { return };
         let completion = match &stmt.kind {
-            StmtKind::Flush { id, .. } => {
+            StmtKind::Flush { is_persistent, id, .. } => {
                 let shape = self.shape_on(stmt.span, towards, *id);
-                self.event(shape, Stamp::NicFlush, live, None, None)
+                let stamp = if *is_persistent { Stamp::NicPersist } else { Stamp::NicFlush };
+                self.event(shape, stamp, live, None, None)
             }
             StmtKind::Put { target, source, id, .. }
             | StmtKind::AtomicWrite { target, source, id, .. } => {

@@ -105,6 +105,10 @@ pub enum Stamp {
     NicAtomicWrite,
     /// aNFL: a flush at its target.
     NicFlush,
+    /// aNFP: a flush to persistent memory at its target.
+    NicPersist,
+    /// aRC: what a crash leaves of a location, read when it is last written back, by no thread.
+    Recovery,
     /// aRV: a receive is posted.
     ReceivePosted,
     /// aNAR: the remote read of an RMW by the NIC.
@@ -139,6 +143,8 @@ impl Stamp {
             Self::NicRemoteCompletion,
             Self::NicAtomicWrite,
             Self::NicFlush,
+            Self::NicPersist,
+            Self::Recovery,
             Self::ReceivePosted,
             Self::NicAtomicRead,
             Self::NicRemoteRead,
@@ -163,6 +169,8 @@ impl Stamp {
             Self::NicRemoteCompletion => "aNRC",
             Self::NicAtomicWrite => "aNAW",
             Self::NicFlush => "aNFL",
+            Self::NicPersist => "aNFP",
+            Self::Recovery => "aRC",
             Self::ReceivePosted => "aRV",
             Self::NicAtomicRead => "aNAR",
             Self::NicRemoteRead => "aNRR",
@@ -184,6 +192,7 @@ impl Stamp {
                 | Self::NicLocalRead
                 | Self::NicAtomicRead
                 | Self::NicRemoteRead
+                | Self::Recovery
                 | Self::NicFetchOp
                 | Self::NicCompareSwap
         )
@@ -378,6 +387,9 @@ pub struct Skeleton {
     pub misuses: Vec<Misuse>,
     /// The bound up to which loops were unrolled.
     pub loop_bound: u32,
+    /// If the program is about a crash, for each location the event that says what the crash leaves of it.
+    /// Threads may then stop wherever they would have to wait.
+    pub recovered: Vec<EventId>,
 }
 
 impl Operation {

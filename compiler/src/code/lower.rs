@@ -234,7 +234,9 @@ impl Lowering<'_> {
                 let source = self.source(span, source)?;
                 (Operation::AtomicWrite { target: *target, source }, id)
             }
-            StmtKind::Flush { id, .. } => (Operation::Flush, id),
+            StmtKind::Flush { is_persistent, id, .. } => {
+                (Operation::Flush { is_persistent: *is_persistent }, id)
+            }
             StmtKind::RemoteFence(towards) => {
                 let queue_pair = self.queue_pair(span, *towards)?;
                 return Ok(Instruction::Issue {
@@ -373,7 +375,7 @@ impl Operation {
                 (Some(source), Some(target))
             }
             Self::AtomicWrite { target, .. } => (Some(target), None),
-            Self::Flush | Self::Fence | Self::Words { .. } => (None, None),
+            Self::Flush { .. } | Self::Fence | Self::Words { .. } => (None, None),
         };
         let moved: Vec<LocationId> = moves.iter().flat_map(|(from, to)| [*from, *to]).collect();
         first.into_iter().chain(second).chain(moved)

@@ -24,6 +24,7 @@ fn program(body: Vec<StmtKind>) -> Program {
         locations: vec![location("y", 1), location("x", 2)],
         registers: vec![Register { name: Some("a".to_owned()), thread: ThreadId(0) }],
         work_ids: vec!["d".to_owned()],
+        crash: None,
         objects: Vec::new(),
     }
 }

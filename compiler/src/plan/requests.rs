@@ -59,7 +59,7 @@ impl Plan {
                 (kind, local, target.map(|target| self.word(target)), store)
             }
             // `Plan::new` lets neither pass.
-            Operation::AtomicWrite { .. } | Operation::Flush => return None,
+            Operation::AtomicWrite { .. } | Operation::Flush { .. } => return None,
             Operation::Get { target, source } => {
                 (RequestKind::Read, self.word(target), Some(self.word(source)), None)
             }

@@ -4,7 +4,7 @@
 (number) @number
 (constant) @constant.builtin
 (keyword) @keyword
-["litmus" "model" "tags" "source" "dialect" "bound" "loops"] @keyword
+["litmus" "model" "tags" "source" "dialect" "bound" "loops" "crash"] @keyword
 (test_name) @title
 (label) @tag
 (rule) @punctuation.special

@@ -45,8 +45,9 @@ pub enum Hardware {
 
 /// Names for the `calls` of a model: one per statement of the language that has events, `Unsignaled` for
 /// requests without a completion of their own, `Words` for requests of several words, `Immediate` for puts
-/// and messages with an immediate, and `SharedPoll` for polls of several queue pairs.
-pub const CALLS: [&str; 23] = [
+/// and messages with an immediate, `SharedPoll` for polls of several queue pairs, and `Crash` for tests about
+/// what a crash leaves.
+pub const CALLS: [&str; 25] = [
     "Write",
     "Read",
     "CAS",
@@ -62,6 +63,8 @@ pub const CALLS: [&str; 23] = [
     "GFence",
     "AtomicWrite",
     "Flush",
+    "Persist",
+    "Crash",
     "SharedPoll",
     "Unsignaled",
     "Words",
@@ -77,6 +80,10 @@ pub const UNDEFINED_READS: &str = "undefined-reads";
 
 /// The set of writes that, if they come last, leave ⊤ in memory, if a model defines one of this name.
 pub const UNDEFINED_WRITES: &str = "undefined-writes";
+
+/// The names of definitions that the engines and libraries look for; all others are the model's own.
+pub const READ_BY_NAME: [&str; 7] =
+    ["mo", "co", "so", "ppo", "hb", UNDEFINED_READS, UNDEFINED_WRITES];
 
 /// Index into [`Model::definitions`], and for a recursive group into its bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -337,6 +344,10 @@ base! {
     NicAtomicWrite "aNAW" Set,
     /// NIC flushes: a flush at its target.
     NicFlush "aNFL" Set,
+    /// NIC flushes whose data survives a crash: such a flush at its target.
+    NicPersist "aNFP" Set,
+    /// What a crash leaves of a location: it is read when it is last written back, by no thread.
+    Recovery "aRC" Set,
     /// Receives are posted.
     ReceivePosted "aRV" Set,
     /// NIC atomic remote reads, of remote RMWs.

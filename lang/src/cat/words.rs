@@ -139,6 +139,8 @@ fn of_base(base: Base) -> Option<&'static str> {
         Base::NicRemoteCompletion => "the completion of a receive",
         Base::NicAtomicWrite => "an atomic write at its target",
         Base::NicFlush => "a flush at its target",
+        Base::NicPersist => "a flush to persistent memory at its target",
+        Base::Recovery => "what the crash leaves of a location",
         Base::ReceivePosted => "a receive is posted",
         Base::SameReceive => "the message consumes this receive",
         Base::NicAtomicRead => "the read of a remote RMW",

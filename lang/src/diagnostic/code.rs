@@ -113,6 +113,7 @@ codes! {
     NotObservable "not-observable",
     NotSequential "not-sequential",
     NotUtf8 "not-utf8",
+    NotWithCrash "not-with-crash",
     ObjectInExpression "object-in-expression",
     OtherPart "other-part",
     OtherWhole "other-whole",

@@ -92,6 +92,9 @@ fn on_one_cpu(test: &Test) -> Result<(), Box<Diagnostic>> {
     if test.dialect == Dialect::CoreRma {
         return Err(refusal(first(0), "a program of coreRMA"));
     }
+    if let Some(crash) = test.program.crash {
+        return Err(refusal(crash, "a crash"));
+    }
     if let Some(object) = test.program.objects.first() {
         return Err(refusal(object.span, "a library"));
     }

@@ -129,6 +129,8 @@ pub enum HeaderKind {
     LoopBound(u32),
     /// `dialect corerma`
     Dialect(Dialect),
+    /// `crash`
+    Crash,
 }
 
 /// A row above the rule.

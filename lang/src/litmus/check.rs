@@ -5,6 +5,7 @@ mod arrays;
 mod asked;
 mod calls;
 mod corerma;
+mod crash;
 mod declarations;
 mod indexed;
 mod libraries;
@@ -215,6 +216,7 @@ pub fn file(file: &File, source: &Source, words: Words<'_>, sink: &mut Sink) -> 
     queue_pairs::unexpected(&mut checker);
     messages::receives(&mut checker);
     verdicts::verdicts(&mut checker, &mut test);
+    crash::check(&mut checker);
     warnings::warn(&mut checker);
     test.program = checker.program;
     (test, checker.ids)
@@ -253,6 +255,7 @@ fn header(checker: &mut Checker<'_>, source: &Source) -> Test {
             HeaderKind::Tags(names) => test.tags = texts(names),
             HeaderKind::LoopBound(bound) => test.loop_bound = Some(*bound),
             HeaderKind::Dialect(_) => {}
+            HeaderKind::Crash => checker.program.crash = Some(line.place.span),
         }
     }
     if test.models.is_empty() {

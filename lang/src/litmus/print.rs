@@ -81,6 +81,7 @@ fn header(kind: &HeaderKind) -> String {
         HeaderKind::LoopBound(bound) => format!("bound loops = {bound}"),
         HeaderKind::Dialect(Dialect::CoreRma) => "dialect corerma".to_owned(),
         HeaderKind::Dialect(Dialect::Rdma) => "dialect rdma".to_owned(),
+        HeaderKind::Crash => "crash".to_owned(),
     }
 }
 

@@ -235,6 +235,8 @@ impl<'a> Evaluator<'a> {
             Base::NicRemoteCompletion => stamp(Stamp::NicRemoteCompletion),
             Base::NicAtomicWrite => stamp(Stamp::NicAtomicWrite),
             Base::NicFlush => stamp(Stamp::NicFlush),
+            Base::NicPersist => stamp(Stamp::NicPersist),
+            Base::Recovery => stamp(Stamp::Recovery),
             Base::ReceivePosted => stamp(Stamp::ReceivePosted),
             Base::NicAtomicRead => stamp(Stamp::NicAtomicRead),
             Base::NicRemoteRead => stamp(Stamp::NicRemoteRead),

@@ -282,7 +282,10 @@ impl<'a> View<'a> {
         for (observable, shown) in observables.iter().zip(&self.execution.outcome.0) {
             let actual = match observable.what {
                 Observed::Register(register) => self.value(self.skeleton.registers[register.0]),
-                Observed::Location(location) => self.final_value(location),
+                Observed::Location(location) => match self.skeleton.recovered.get(location.0) {
+                    Some(read) => self.happenings.get(read).and_then(|event| event.read),
+                    None => self.final_value(location),
+                },
                 Observed::Copy(..) => return Err("a library's copy is observed".to_owned()),
             };
             if actual.map(as_word) != Some(*shown) {

@@ -137,13 +137,7 @@ impl Machine {
             }
             Instruction::Receive { queue_pair, buffer } => {
                 let item = Item::Receive { buffer: *buffer };
-                let entry = Entry {
-                    pair: queue_pair.0,
-                    wait: None,
-                    unsignaled: false,
-                    joined: false,
-                    item,
-                };
+                let entry = Entry { pair: queue_pair.0, item, ..Entry::default() };
                 let buffer = &mut state.threads[thread].buffer;
                 if buffer.len() >= QUEUE_LIMIT {
                     return Effect::QueueFull;
@@ -194,7 +188,7 @@ impl Machine {
         value: u64,
     ) -> Effect {
         if self.variant == Variant::Sc {
-            state.memory[target.0] = value;
+            state.write(target, value, None);
             return Effect::Continue;
         }
         let buffer = &mut state.threads[thread].buffer;
@@ -202,7 +196,7 @@ impl Machine {
             return Effect::QueueFull;
         }
         let item = Item::Write { target, value };
-        buffer.push(Entry { pair: 0, wait: None, unsignaled: false, joined: false, item });
+        buffer.push(Entry { item, ..Entry::default() });
         Effect::Continue
     }
 
@@ -220,7 +214,7 @@ impl Machine {
         let item = self.item(state, operation);
         let is_counted = !unsignaled && item != Item::Fence;
         let wait = is_counted.then(|| self.count_operation(state, thread, pair.0, id)).flatten();
-        let entry = Entry { pair: pair.0, wait, unsignaled, joined: false, item };
+        let entry = Entry { pair: pair.0, wait, unsignaled, item, ..Entry::default() };
         self.enqueue(state, thread, entry)
     }
 
@@ -245,7 +239,7 @@ impl Machine {
                 false => Operation::Get { target: *target, source: *source },
             };
             let item = self.item(state, &operation);
-            let entry = Entry { pair, wait, unsignaled, joined: number > 0, item };
+            let entry = Entry { pair, wait, unsignaled, joined: number > 0, item, persists: 0 };
             if self.enqueue(state, thread, entry) == Effect::QueueFull {
                 return Effect::QueueFull;
             }
@@ -253,7 +247,12 @@ impl Machine {
         Effect::Continue
     }
 
-    fn enqueue(&self, state: &mut State, thread: usize, entry: Entry) -> Effect {
+    fn enqueue(&self, state: &mut State, thread: usize, mut entry: Entry) -> Effect {
+        if self.crashes {
+            let persists = &mut state.pairs[entry.pair].persists;
+            entry.persists = *persists;
+            *persists += u32::from(entry.item == Item::Flush { is_persistent: true });
+        }
         if self.variant == Variant::Sc {
             if entry.item != Item::Fence {
                 state.pairs[entry.pair].pipe.push(entry);
@@ -312,7 +311,7 @@ impl Machine {
             Operation::AtomicWrite { target, source } => {
                 Item::Put { target: *target, source: taken(state, source), atomic: true }
             }
-            Operation::Flush => Item::Flush,
+            Operation::Flush { is_persistent } => Item::Flush { is_persistent: *is_persistent },
             Operation::Get { target, source } => Item::Get { target: *target, source: *source },
             Operation::Rcas { result, target, expected, desired } => Item::Rcas {
                 result: *result,
@@ -368,7 +367,7 @@ fn atomic_update(
 ) {
     let old = state.memory[location.0];
     if let Some(value) = written {
-        state.memory[location.0] = value;
+        state.write(location, value, None);
     }
     if let Some(register) = register {
         state.registers[register.0] = old;

@@ -225,7 +225,8 @@ impl Words<'_> {
             Item::Rcas { target, .. } => format!("RCAS on {}", self.location(*target)),
             Item::Rfaa { target, .. } => format!("RFAA on {}", self.location(*target)),
             Item::Fence => "Rfence".to_owned(),
-            Item::Flush => "flush".to_owned(),
+            Item::Flush { is_persistent: false } => "flush".to_owned(),
+            Item::Flush { is_persistent: true } => "persistent flush".to_owned(),
             Item::Ack => "ack".to_owned(),
             Item::Write { target, value }
             | Item::RemoteWrite { target, value, .. }
@@ -272,7 +273,7 @@ impl Words<'_> {
             Item::RemoteWrite { .. } => {
                 format!("rule 3: put's remote write {words} leaves the pipe")
             }
-            Item::Flush => "rule 6: the flush takes effect".to_owned(),
+            Item::Flush { .. } => "rule 6: the flush takes effect".to_owned(),
             Item::Ack => "rule 5: ack becomes a completion notice".to_owned(),
             Item::Get { source, .. } => format!("rule 6: {words} reads {}", shown(memory(source))),
             Item::LocalWrite { .. } => format!("rule 7: local write {words} leaves the pipe"),

@@ -5,6 +5,7 @@
 
 use lang::program::LocationId;
 
+use super::crash::Survivor;
 use super::footprint::{Footprints, bit};
 use super::rules::Machine;
 use super::state::{Entry, Item, LocalEntry, RemoteWrite, Source, State};
@@ -76,8 +77,11 @@ impl Machine {
             for write in &pair.remote {
                 let target = optional(write.target);
                 let completes = u64::from(write.completes.is_some());
-                number(out, target << 2 | completes << 1 | u64::from(write.atomic));
+                let persists = u64::from(write.persists != 0);
+                let head = target << 3 | persists << 2 | completes << 1 | u64::from(write.atomic);
+                number(out, head);
                 number(out, write.value);
+                some(out, write.persists);
                 write.completes.iter().for_each(|immediate| number(out, *immediate));
             }
             number(out, pair.local.len() as u64);
@@ -101,6 +105,17 @@ impl Machine {
             }
         }
         self.encode_awaited(state, dead, out);
+        if self.crashes {
+            state.pairs.iter().for_each(|pair| number(out, pair.persists.into()));
+            for all in &state.survivors {
+                number(out, all.len() as u64);
+                for Survivor { value, by } in all {
+                    number(out, *value);
+                    number(out, by.map_or(0, |(pair, _)| pair as u64 + 1));
+                    number(out, by.map_or(0, |(_, persists)| persists.into()));
+                }
+            }
+        }
     }
 
     /// Whether the thread may still poll or wait for operations of a queue pair.
@@ -146,10 +161,11 @@ impl Machine {
             pair.remote.clear();
             for _ in 0..take(input) {
                 let head = take(input);
-                let target = (head >> 2).checked_sub(1).map(|target| LocationId(target as usize));
+                let target = (head >> 3).checked_sub(1).map(|target| LocationId(target as usize));
                 let (value, atomic) = (take(input), head & 1 != 0);
+                let persists = if head & 4 != 0 { take(input) as u32 } else { 0 };
                 let completes = (head & 2 != 0).then(|| take(input));
-                pair.remote.push(RemoteWrite { target, value, completes, atomic });
+                pair.remote.push(RemoteWrite { target, value, completes, atomic, persists });
             }
             pair.local.clear();
             for _ in 0..take(input) {
@@ -183,6 +199,17 @@ impl Machine {
         for awaited in &mut state.awaited {
             *awaited = take(input) as u32;
         }
+        if self.crashes {
+            state.pairs.iter_mut().for_each(|pair| pair.persists = take(input) as u32);
+            for all in &mut state.survivors {
+                all.clear();
+                for _ in 0..take(input) {
+                    let (value, pair, persists) = (take(input), take(input), take(input) as u32);
+                    let by = pair.checked_sub(1).map(|pair| (pair as usize, persists));
+                    all.push(Survivor { value, by });
+                }
+            }
+        }
     }
 }
 
@@ -208,13 +235,15 @@ fn entries(out: &mut Vec<u8>, entries: &[Entry], polled: bool) {
         }
         // The word before it may have been left out.
         let joined = u64::from(request == std::mem::replace(&mut last, request));
-        // One number encodes the kind, the queue pair, whether a wait slot follows, whether the completion
-        // counts, and whether it is a further word of a request.
+        // One number encodes the kind, the queue pair, whether a wait slot and a number of flushes follow,
+        // whether the completion counts, and whether it is a further word of a request.
         let wait = entry.wait.filter(|_| polled);
         let waits = u64::from(wait.is_some());
         let quiet = u64::from(entry.unsignaled && polled);
+        let persists = u64::from(entry.persists != 0);
         let mut head = |kind: u64| {
-            let head = (entry.pair as u64) << 8 | joined << 7 | quiet << 6 | waits << 5 | kind;
+            let flags = persists << 8 | joined << 7 | quiet << 6 | waits << 5;
+            let head = (entry.pair as u64) << 9 | flags | kind;
             number(out, head);
         };
         let fields = match entry.item {
@@ -228,7 +257,7 @@ fn entries(out: &mut Vec<u8>, entries: &[Entry], polled: bool) {
             Item::RemoteWrite { target, value, atomic } => {
                 (head(if atomic { 17 } else { 3 }), [target.0 as u64, value, 0, 0], 2)
             }
-            Item::Flush => (head(18), [0; 4], 0),
+            Item::Flush { is_persistent } => (head(if is_persistent { 19 } else { 18 }), [0; 4], 0),
             Item::Ack => (head(4), [0; 4], 0),
             Item::Get { target, source } => (head(5), [target.0 as u64, source.0 as u64, 0, 0], 2),
             Item::LocalWrite { target, value } => (head(6), [target.0 as u64, value, 0, 0], 2),
@@ -260,6 +289,14 @@ fn entries(out: &mut Vec<u8>, entries: &[Entry], polled: bool) {
         if let Some(slot) = wait {
             number(out, slot as u64);
         }
+        some(out, entry.persists);
+    }
+}
+
+/// Encodes a number that is not 0.
+fn some(out: &mut Vec<u8>, value: u32) {
+    if value != 0 {
+        number(out, value.into());
     }
 }
 
@@ -285,7 +322,7 @@ fn take_entries(input: &mut &[u8], entries: &mut Vec<Entry>) {
                 value: value(),
                 atomic: kind == 17,
             },
-            18 => Item::Flush,
+            kind @ (18 | 19) => Item::Flush { is_persistent: kind == 19 },
             4 => Item::Ack,
             5 => Item::Get {
                 target: LocationId(value() as usize),
@@ -325,7 +362,9 @@ fn take_entries(input: &mut &[u8], entries: &mut Vec<Entry>) {
         let wait = (head & 32 != 0).then(|| take(input) as usize);
         let unsignaled = head & 64 != 0;
         let joined = head & 128 != 0;
-        entries.push(Entry { pair: (head >> 8) as usize, wait, unsignaled, joined, item });
+        let persists = if head & 256 != 0 { take(input) as u32 } else { 0 };
+        let pair = (head >> 9) as usize;
+        entries.push(Entry { pair, wait, persists, unsignaled, joined, item });
     }
 }
 

@@ -176,7 +176,8 @@ pub(super) type Done<'d, 'a> = &'d mut dyn FnMut(&Explorer<'a>, &State) -> bool;
 const CHAIN: usize = 1000;
 
 impl<'a> Explorer<'a> {
-    /// An explorer that is ready to run. Broken machines are explored without reduction.
+    /// An explorer that is ready to run. Broken machines are explored without reduction, and so are those
+    /// that may crash: that can happen in each state.
     pub fn new(
         test: &'a Test,
         machine: &'a Machine,
@@ -188,7 +189,11 @@ impl<'a> Explorer<'a> {
         Self {
             machine,
             footprints,
-            effort: if machine.faults.is_empty() { effort } else { Effort::None },
+            effort: if machine.faults.is_empty() && !machine.crashes {
+                effort
+            } else {
+                Effort::None
+            },
             limits,
             seen: StateSet::default(),
             stack: Vec::new(),
@@ -287,6 +292,9 @@ impl<'a> Explorer<'a> {
         done: Done<'_, 'a>,
     ) -> Result<(), String> {
         let mut terminal = true;
+        if self.machine.crashes {
+            self.machine.after_crash(state).into_iter().for_each(|outcome| self.shows(outcome));
+        }
         for agent in self.machine.agents() {
             let mut slots = self.machine.slots(state, agent);
             terminal &= slots == 0;
@@ -394,19 +402,30 @@ impl<'a> Explorer<'a> {
         }
     }
 
+    /// The program that is explored.
+    pub fn program(&self) -> &Program {
+        self.steps_taken.program
+    }
+
     /// Whether the state that was just stored has this number.
     pub fn stored_as(&self, number: usize) -> bool {
         self.key == self.seen.get(number)
     }
 
-    /// Handles a state without further transitions.
+    fn shows(&mut self, outcome: Outcome) {
+        if let Some(search) = &mut self.search {
+            search.reached |= search.outcome == outcome;
+        }
+        self.found.outcomes.insert(outcome);
+    }
+
+    /// Handles a state without further transitions. If the machine may crash there, nothing is left to do.
     fn terminal(&mut self, state: &State) {
+        if self.machine.crashes {
+            return;
+        }
         if self.machine.is_final(state) {
-            let outcome = self.machine.outcome(state);
-            if let Some(search) = &mut self.search {
-                search.reached |= search.outcome == outcome;
-            }
-            self.found.outcomes.insert(outcome);
+            self.shows(self.machine.outcome(state));
             if let Some(graph) = &mut self.graph {
                 graph.ends();
             }

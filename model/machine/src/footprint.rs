@@ -173,7 +173,7 @@ fn add(
             | Operation::Get { .. }
             | Operation::Words { .. }
             | Operation::AtomicWrite { .. }
-            | Operation::Flush
+            | Operation::Flush { .. }
             | Operation::Fence => vec![],
         },
         Instruction::Fence
@@ -234,7 +234,7 @@ fn access(instruction: &Instruction, machine: &Machine) -> Access {
                 }
                 writes = target.map_or(machine.buffers[queue_pair.0], |target| bit(target.0));
             }
-            Operation::Flush | Operation::Fence => {}
+            Operation::Flush { .. } | Operation::Fence => {}
         },
         Instruction::Assign { .. }
         | Instruction::Fence

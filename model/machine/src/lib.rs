@@ -5,12 +5,13 @@
 //! sound: every outcome that [`Simulator`] shows is allowed, but it may miss some. Under a [`Fault`], both
 //! follow the broken rules.
 //!
-//! [`state`] holds what changes, and [`rules`] (with `cpu` and `queue_pair`) says how. Exploration and
-//! simulation step the same machine.
+//! [`state`] holds what changes, and [`rules`] (with `cpu`, `queue_pair` and `crash`) says how. Exploration
+//! and simulation step the same machine.
 //! `reduce` says which steps exploration may leave out, and why. [`witness()`] shows one execution with a
 //! given outcome.
 
 mod cpu;
+mod crash;
 mod describe;
 mod encode;
 mod explore;

@@ -48,7 +48,7 @@ impl Machine {
     pub(super) fn buffer_step(&self, state: &mut State, thread: usize, slot: usize) -> Effect {
         let entry = state.threads[thread].buffer.remove(slot);
         match entry.item {
-            Item::Write { target, value } => state.memory[target.0] = value,
+            Item::Write { target, value } => state.write(target, value, None),
             Item::Fence if self.faults.has(Fault::RfenceIgnored) => {}
             Item::Receive { buffer } => {
                 let receives = &mut state.pairs[entry.pair].receives;
@@ -133,8 +133,8 @@ impl Machine {
 
     pub(super) fn pipe_step(&self, state: &mut State, pair: usize, slot: usize) -> Effect {
         let queues = &mut state.pairs[pair];
-        let Entry { item, wait: awaited, unsignaled, .. } = &mut queues.pipe[slot];
-        let unsignaled = *unsignaled;
+        let Entry { item, wait: awaited, unsignaled, persists, .. } = &mut queues.pipe[slot];
+        let (unsignaled, persists) = (*unsignaled, *persists);
         let wait = *awaited;
         match *item {
             Item::Put { target, source, atomic } => {
@@ -145,10 +145,13 @@ impl Machine {
                 *item = Item::RemoteWrite { target, value, atomic };
             }
             // As the read of a get, by rule 6; then only its completion is left.
-            Item::Flush => {
+            Item::Flush { is_persistent } => {
                 *item = Item::Ack;
                 *awaited = None;
                 self.complete(state, wait);
+                if is_persistent {
+                    state.persist(pair, persists);
+                }
             }
             Item::Get { target, source } => {
                 *item = Item::LocalWrite { target, value: state.memory[source.0] };
@@ -173,14 +176,14 @@ impl Machine {
                     *awaited = None;
                     self.complete(state, wait);
                 }
-                return state.pairs[pair].write_remote(target, value, false);
+                return state.pairs[pair].write_remote(target, value, false, persists);
             }
             Item::Message { .. } | Item::MessageWrite { .. } | Item::Completion { .. } => {
                 return self.message_step(state, pair, slot);
             }
             Item::AtomicWrite { target, value } => {
                 queues.pipe.remove(slot);
-                return queues.write_remote(target, value, true);
+                return queues.write_remote(target, value, true, persists);
             }
             Item::LocalWrite { target, value } => {
                 if queues.local.len() >= QUEUE_LIMIT {
@@ -224,7 +227,7 @@ impl Machine {
             }
             Item::MessageWrite { target: Some(target), value, immediate } => {
                 entry.item = Item::Completion { immediate };
-                return queues.write_remote(target, value, false);
+                return queues.write_remote(target, value, false, 0);
             }
             Item::MessageWrite { target: None, value, immediate } => (Some(value), immediate),
             Item::Completion { immediate } => (None, immediate),
@@ -241,6 +244,7 @@ impl Machine {
             value: write.unwrap_or_default(),
             completes: Some(completes),
             atomic: false,
+            persists: 0,
         });
         self.complete(state, wait);
         Effect::Continue
@@ -249,6 +253,7 @@ impl Machine {
     /// Rules 9-11. Under `sc`, the write happens in the same step.
     fn rmw_step(&self, state: &mut State, pair: usize, slot: usize) -> Effect {
         let entry = &mut state.pairs[pair].pipe[slot];
+        let persists = entry.persists;
         let (result, target, written) = match entry.item {
             Item::Rcas { result, target, expected, desired } => {
                 (result, target, (state.memory[target.0] == expected).then_some(desired))
@@ -264,7 +269,8 @@ impl Machine {
                 state.memory[target.0] = value;
             } else {
                 let item = Item::AtomicWrite { target, value };
-                let write = Entry { pair, wait: None, unsignaled: false, joined: false, item };
+                let (wait, unsignaled, joined) = (None, false, false);
+                let write = Entry { pair, wait, persists, unsignaled, joined, item };
                 state.pairs[pair].pipe.insert(slot, write);
                 state.locks[self.lock[pair]] = true;
             }
@@ -289,7 +295,7 @@ impl Machine {
         let entry = queues.local.remove(slot);
         queues.count_notices();
         if let LocalEntry::Write { target, value, wait } = entry {
-            state.memory[target.0] = value;
+            state.write(target, value, None);
             if !self.faults.has(Fault::PollEarly) {
                 self.complete(state, wait);
             }
@@ -340,12 +346,18 @@ impl PairState {
         }
     }
 
-    fn write_remote(&mut self, target: LocationId, value: u64, atomic: bool) -> Effect {
+    fn write_remote(
+        &mut self,
+        target: LocationId,
+        value: u64,
+        atomic: bool,
+        persists: u32,
+    ) -> Effect {
         if self.remote.len() >= QUEUE_LIMIT {
             return Effect::QueueFull;
         }
         let target = Some(target);
-        self.remote.push(RemoteWrite { target, value, completes: None, atomic });
+        self.remote.push(RemoteWrite { target, value, completes: None, atomic, persists });
         Effect::Continue
     }
 }

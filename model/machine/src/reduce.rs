@@ -196,7 +196,7 @@ impl Machine {
                         && has_receive(state, pair, entry)
                 }
                 Item::Ack => free,
-                Item::Flush => free && queues.remote.is_empty(),
+                Item::Flush { .. } => free && queues.remote.is_empty(),
                 // If only acks and local writes stand before the fence, they leave first, from the head.
                 Item::Fence if self.leaves_next(state, pair, slot) => {
                     let in_any_order = queues.other_words(0, Kind::LocalWrite.bit()).next();

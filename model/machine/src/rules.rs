@@ -11,6 +11,7 @@ use lang::Test;
 use lang::outcome::{Observed, Outcome, Value};
 use lang::program::{LocationId, WorkId};
 
+use super::crash::survivors;
 use super::fault::{Fault, FaultSet};
 use super::footprint::bit;
 use super::queue_pair::{ones, overtakes};
@@ -75,7 +76,9 @@ impl Variant {
                 | Instruction::PollReceive { .. }
                 | Instruction::Issue {
                     operation:
-                        Operation::Message { .. } | Operation::AtomicWrite { .. } | Operation::Flush,
+                        Operation::Message { .. }
+                        | Operation::AtomicWrite { .. }
+                        | Operation::Flush { .. },
                     ..
                 },
             ) => false,
@@ -143,6 +146,8 @@ pub struct Machine {
     /// By thread: for each id that the thread waits for, its first slot in [`State::awaited`]. The slots of
     /// the thread's queue pairs follow each other.
     pub(super) waits: Vec<Vec<(WorkId, usize)>>,
+    /// Whether outcomes show what a crash of all nodes leaves in memory, at any moment.
+    pub(super) crashes: bool,
     /// By thread, a location in which it counts the calls from which it has returned; for words.
     pub(super) clocks: Vec<LocationId>,
 }
@@ -164,6 +169,10 @@ impl Machine {
     pub fn new(test: &Test, variant: Variant, faults: FaultSet) -> Result<Self, CompileError> {
         let code = compile(&test.program)?;
         check_variant(&code, variant)?;
+        if let (Some(span), Variant::Tso | Variant::Sc) = (test.program.crash, variant) {
+            let statement = "crash".to_owned();
+            return Err(CompileError::Unsupported { span, statement });
+        }
         let observed: Vec<Observed> =
             test.observables.iter().map(|observable| observable.what).collect();
         if let Some(observable) =
@@ -181,6 +190,7 @@ impl Machine {
             pairs: vec![PairState::default(); code.queue_pairs.len()],
             locks: vec![false; locks],
             awaited: vec![0; slots],
+            survivors: survivors(test),
         };
         let overtakes = overtakes(faults);
         let (receiver, buffers) = receivers(&code);
@@ -195,6 +205,7 @@ impl Machine {
             receiver,
             buffers,
             waits,
+            crashes: test.program.crash.is_some(),
             clocks: Vec::new(),
         })
     }
@@ -247,7 +258,7 @@ impl Machine {
             Agent::RemoteBuffer(pair) => {
                 let write = state.pairs[pair].remote.remove(transition.slot);
                 if let Some(target) = write.target {
-                    state.memory[target.0] = write.value;
+                    state.write(target, write.value, Some((pair, write.persists)));
                 }
                 state.pairs[pair].arrived.extend(write.completes);
                 if write.atomic {
@@ -382,7 +393,8 @@ pub(super) fn operation_name(operation: &Operation) -> &'static str {
         Operation::Message { target: Some(_), .. } => "put with immediate",
         Operation::Message { target: None, .. } => "send",
         Operation::AtomicWrite { .. } => "AtomicWrite",
-        Operation::Flush => "Flush",
+        Operation::Flush { is_persistent: false } => "Flush",
+        Operation::Flush { is_persistent: true } => "Persist",
         Operation::Fence => "Rfence",
     }
 }

@@ -205,8 +205,12 @@ impl Queues {
         self.agents.iter_mut().for_each(|agent| agent.slots = agent.initial);
         self.draw_weights(random);
         let mut steps = 0;
+        let crash = self.machine.crashes.then(|| self.machine.crash_time(random));
         while let Some((index, slot)) = self.pick(random) {
             steps += 1;
+            if crash.is_some_and(|crash| steps > crash) {
+                break;
+            }
             if steps >= step_bound {
                 return Run::Unfinished;
             }
@@ -219,16 +223,23 @@ impl Queues {
                 Effect::QueueFull => return Run::Unfinished,
             }
         }
-        if self.machine.is_final(&self.state) { Run::Outcome(self.number()) } else { Run::Blocked }
+        self.key.clear();
+        if self.machine.crashes {
+            self.machine.crash(&self.state, random, &mut self.key);
+        } else if self.machine.is_final(&self.state) {
+            self.key.extend(self.machine.observe(&self.state));
+        } else {
+            return Run::Blocked;
+        }
+        Run::Outcome(self.number())
     }
 
     fn outcome(&self, number: usize) -> Option<Outcome> {
         self.numbers.iter().find(|(_, known)| **known == number).map(|(values, _)| outcome(values))
     }
 
+    /// The number of the outcome in `key`.
     fn number(&mut self) -> usize {
-        self.key.clear();
-        self.key.extend(self.machine.observe(&self.state));
         if let Some(number) = self.numbers.get(self.key.as_slice()) {
             return *number;
         }

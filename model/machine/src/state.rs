@@ -3,6 +3,8 @@
 use compiler::code::Operand;
 use lang::program::LocationId;
 
+pub use super::crash::Survivor;
+
 /// Everything that changes while a program runs.
 ///
 /// Queues grow at the end; their heads are the first elements. The buffers keep their capacity when a state
@@ -22,6 +24,8 @@ pub struct State {
     /// By wait slot (one for each awaited id and queue pair): how many operations with that id are not
     /// complete. If Wait is implemented by polls: how many polls it takes until all of them are polled.
     pub awaited: Vec<u32>,
+    /// If nodes may crash, for each location that is observed what it may hold afterwards, oldest first.
+    pub survivors: Vec<Vec<Survivor>>,
 }
 
 /// A thread and its store buffer.
@@ -50,15 +54,19 @@ pub struct PairState {
     pub receives: Vec<LocationId>,
     /// The immediates of the receives that are complete and not polled yet, oldest first.
     pub arrived: Vec<u64>,
+    /// How many persistent flushes were issued, if nodes may crash.
+    pub persists: u32,
 }
 
 /// An entry of a store buffer or pipe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// The queue pair that the operation goes to. It has no meaning for CPU writes.
     pub pair: usize,
     /// The slot of [`State::awaited`] that counts this operation until it is complete, if some Wait needs it.
     pub wait: Option<usize>,
+    /// How many persistent flushes of the queue pair were issued before it.
+    pub persists: u32,
     /// Whether the operation leaves no completion notice.
     pub unsignaled: bool,
     /// Whether it is a further word of the request that the entry before it is of. Nothing orders the words
@@ -69,7 +77,7 @@ pub struct Entry {
 }
 
 /// What an entry of a store buffer or pipe still has to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "fields are named as in lang::program::StmtKind")]
 pub enum Item {
     /// A CPU write; in store buffers only.
@@ -79,7 +87,7 @@ pub enum Item {
     /// The remote write of a put. An atomic one waits for flushes.
     RemoteWrite { target: LocationId, value: u64, atomic: bool },
     /// A flush that has not taken effect.
-    Flush,
+    Flush { is_persistent: bool },
     /// The acknowledgement of a put.
     Ack,
     /// A get that has not read yet.
@@ -101,6 +109,7 @@ pub enum Item {
     /// A receive on its way to the NIC; in store buffers only.
     Receive { buffer: LocationId },
     /// A remote fence.
+    #[default]
     Fence,
 }
 
@@ -124,6 +133,8 @@ pub struct RemoteWrite {
     pub completes: Option<u64>,
     /// Whether the write comes from a remote RMW. If so, it frees the node's lock.
     pub atomic: bool,
+    /// How many persistent flushes of the queue pair were issued before its operation.
+    pub persists: u32,
 }
 
 /// An entry of wbL.
@@ -184,7 +195,7 @@ impl Item {
             Self::RemoteWrite { .. } | Self::MessageWrite { .. } | Self::Completion { .. } => {
                 Kind::RemoteWrite
             }
-            Self::Flush => Kind::Flush,
+            Self::Flush { .. } => Kind::Flush,
             Self::Receive { .. } => Kind::Write,
             Self::Ack => Kind::Ack,
             Self::Get { .. } => Kind::Get,
@@ -218,6 +229,7 @@ impl State {
         self.registers.clone_from(&other.registers);
         self.locks.clone_from(&other.locks);
         self.awaited.clone_from(&other.awaited);
+        self.survivors.clone_from(&other.survivors);
         self.threads.resize_with(other.threads.len(), Default::default);
         for (to, from) in self.threads.iter_mut().zip(&other.threads) {
             to.pc = from.pc;
@@ -232,6 +244,7 @@ impl State {
             to.outstanding = from.outstanding;
             to.receives.clone_from(&from.receives);
             to.arrived.clone_from(&from.arrived);
+            to.persists = from.persists;
         }
     }
 }

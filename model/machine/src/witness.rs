@@ -93,6 +93,10 @@ pub(super) fn retrace_path(
         if *number >= explorer.seen.len() || (goal.is_none() && outcome.is_none()) {
             break;
         }
+        if let (None, Some(outcome), true) = (goal, outcome, explorer.machine.crashes) {
+            words.push(explorer.machine.describe_crash(explorer.program(), outcome));
+            break;
+        }
         explorer.machine.decode(explorer.seen.get(*number), &mut state);
         let mut taken = 0;
         let mut found = false;

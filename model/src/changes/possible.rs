@@ -35,7 +35,9 @@ const COMPLETION: Kinds = 1 << 20;
 const RECEIVE: Kinds = 1 << 21;
 const ATOMIC_WRITE: Kinds = 1 << 22;
 const NIC_FLUSH: Kinds = 1 << 23;
-const COUNT: usize = 24;
+const NIC_PERSIST: Kinds = 1 << 24;
+const RECOVERY: Kinds = 1 << 25;
+const COUNT: usize = 26;
 
 /// The kinds of each NIC operation.
 const OPERATIONS: [Kinds; 4] = [
@@ -47,7 +49,7 @@ const OPERATIONS: [Kinds; 4] = [
 /// The kinds of events without a NIC: those of CPUs, including polls and waits, and initial writes.
 const OF_CPU: Kinds = INITIAL | READ | WRITE | CAS | FENCE | POLL | WAIT;
 /// The kinds that each stamp stands for.
-const STAMPS: [(Base, Kinds); 20] = [
+const STAMPS: [(Base, Kinds); 22] = [
     (Base::InitialWrites, INITIAL),
     (Base::CpuRead, READ),
     (Base::CpuWrite, WRITE),
@@ -59,6 +61,8 @@ const STAMPS: [(Base, Kinds); 20] = [
     (Base::NicRemoteCompletion, COMPLETION),
     (Base::NicAtomicWrite, ATOMIC_WRITE),
     (Base::NicFlush, NIC_FLUSH),
+    (Base::NicPersist, NIC_PERSIST),
+    (Base::Recovery, RECOVERY),
     (Base::ReceivePosted, RECEIVE),
     (Base::NicAtomicRead, RMW_READ),
     (Base::NicRemoteRead, GET_READ),
@@ -76,8 +80,10 @@ const NIC: Kinds = OPERATIONS[0]
     | SEND_WRITE
     | COMPLETION
     | ATOMIC_WRITE
-    | NIC_FLUSH;
-const READS: Kinds = READ | CAS | PUT_READ | GET_READ | RMW_READ | FETCH_OP | COMPARE_SWAP;
+    | NIC_FLUSH
+    | NIC_PERSIST;
+const READS: Kinds =
+    READ | CAS | PUT_READ | GET_READ | RMW_READ | FETCH_OP | COMPARE_SWAP | RECOVERY;
 const WRITES: Kinds = INITIAL
     | WRITE
     | CAS
@@ -112,6 +118,8 @@ fn of_call(call: &str) -> Kinds {
         "Immediate" => COMPLETION,
         "AtomicWrite" => PUT_READ | ATOMIC_WRITE,
         "Flush" => NIC_FLUSH,
+        "Persist" => NIC_PERSIST,
+        "Crash" => RECOVERY,
         "Recv" => RECEIVE,
         "PollRecv" => READ,
         "Rma" => READ | WRITE | OPERATIONS[0] | OPERATIONS[1] | OPERATIONS[3] | FLUSH,

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use lang::source::Source;
-use skeleton::EventId;
+use skeleton::{EventId, Stamp};
 
 use super::weak::Weakness;
 use super::words::Words;
@@ -230,7 +230,8 @@ impl Explanation<'_> {
             if thread != Some(event.thread) {
                 thread = Some(event.thread);
                 match event.thread {
-                    None => writeln!(out, "  initially")?,
+                    None if event.stamp == Stamp::Init => writeln!(out, "  initially")?,
+                    None => writeln!(out, "  after the crash")?,
                     Some(id) => {
                         let node = self.question.test.program.threads[id.0].node.0;
                         writeln!(out, "  thread {} on node {node}", id.number())?;

@@ -168,6 +168,10 @@ impl<'a> Words<'a> {
                 format!("the NIC writes {place} = {value} on node {home}, atomically")
             }
             Stamp::NicFlush => format!("the flush towards {} takes effect", towards(event)),
+            Stamp::NicPersist => {
+                format!("the flush to persistent memory towards {} takes effect", towards(event))
+            }
+            Stamp::Recovery => format!("the crash leaves {place} = {value}"),
             Stamp::ReceivePosted => "the receive is posted".to_owned(),
             Stamp::NicAtomicRead => {
                 format!("the NIC reads {place} = {value} on node {home}, for an atomic operation")
@@ -191,6 +195,7 @@ impl<'a> Words<'a> {
         let text = self.statement_text(id);
         match event.thread {
             Some(thread) => format!("thread {}, line {line}: `{text}`", thread.number()),
+            None if event.stamp == Stamp::Recovery => "after the crash".to_owned(),
             None => "before the program starts".to_owned(),
         }
     }

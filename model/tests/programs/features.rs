@@ -55,6 +55,14 @@ pub fn flushes(seed: u64) -> Program {
     program(seed, Features { queue_pairs, unsignaled, flushes: true, ..Features::default() })
 }
 
+/// The same about what a crash leaves, with flushes to persistent memory; fewer statements, and no loops.
+pub fn crashes(seed: u64) -> Program {
+    let queue_pairs = 1 + u32::from(seed.is_multiple_of(4));
+    let (unsignaled, flushes) = (seed.is_multiple_of(3), !seed.is_multiple_of(7));
+    let plain = Features { queue_pairs, unsignaled, crash: true, ..Features::default() };
+    program(seed, Features { flushes, ..plain })
+}
+
 /// What programs have that the papers' do not.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub struct Features {
@@ -70,6 +78,8 @@ pub struct Features {
     pub messages: bool,
     /// Whether there are flushes and atomic writes.
     pub flushes: bool,
+    /// Whether all nodes crash at some moment.
+    pub crash: bool,
     /// Whether polls may be of several queue pairs.
     pub shared_polls: bool,
 }

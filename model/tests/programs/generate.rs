@@ -45,7 +45,12 @@ pub fn program(seed: u64, features: Features) -> Program {
         declared.push(names);
     }
     let threads = 2 + random.below(3);
-    let mut budget = if features.messages { 6 } else { 8 };
+    let mut budget = match (features.messages, features.crash) {
+        (true, _) => 6,
+        // A crash may come in every state, so none is left out.
+        (_, true) => 5,
+        _ => 8,
+    };
     let mut sent = Vec::new();
     let mut bodies = Vec::new();
     for thread in 1..=threads {
@@ -69,7 +74,8 @@ pub fn program(seed: u64, features: Features) -> Program {
         sent.extend(writer.sent.into_iter().map(|(node, pair)| (thread, node, pair)));
     }
     receives(&mut random, &sent, &mut bodies);
-    Program { name: format!("random-{seed}"), loops: 3, nodes: declared, threads: bodies }
+    let (name, crash) = (format!("random-{seed}"), features.crash);
+    Program { name, loops: 3, crash, nodes: declared, threads: bodies }
 }
 
 /// Adds receives for most messages (by thread, node and queue pair), and polls of receives.
@@ -249,7 +255,7 @@ impl Writer<'_> {
     fn statement(&mut self, depth: u32) -> Statement {
         match self.below(24) {
             0 | 1 if depth < 2 => self.conditional(depth),
-            2 if depth == 0 => self.looping(),
+            2 if depth == 0 && !self.scope.features.crash => self.looping(),
             3..=8 => Statement::Line(self.cpu()),
             _ if self.scope.kind == Kind::Cpu => Statement::Line(self.cpu()),
             9..=12 => Statement::Line(self.completion()),
@@ -280,7 +286,7 @@ impl Writer<'_> {
             }
             _ => {
                 let condition = self.condition();
-                if self.below(3) == 0 {
+                if self.below(3) == 0 && !self.scope.features.crash {
                     format!("assume({condition})")
                 } else {
                     format!("{} := {}", self.local(), self.value())
@@ -347,6 +353,7 @@ impl Writer<'_> {
         if self.scope.features.flushes && self.below(3) > 0 {
             let has_id = !last.is_empty();
             let request = match self.below(5) {
+                0 | 1 if self.scope.features.crash => format!("Persist({towards}{last})"),
                 0 | 1 => format!("Flush({towards}{last})"),
                 2 => format!("AtomicWrite({remote}, {}{last})", self.value()),
                 _ => format!("AtomicWrite({remote}, {}{last})", self.local()),

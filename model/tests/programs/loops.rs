@@ -25,6 +25,7 @@ pub fn looping(seed: u64) -> Program {
     }
     let declared = (1..=nodes).map(|node| vec![format!("x{node} = 0"), format!("y{node} = 0")]);
     Program {
+        crash: false,
         name: format!("loops-{seed}"),
         loops: 1 + random.below(3),
         nodes: declared.collect(),

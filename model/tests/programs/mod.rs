@@ -7,7 +7,7 @@ mod shrink;
 mod text;
 
 pub use features::{
-    flushes, generate, inline_puts, messages, queue_pairs, shared_polls, unsignaled, words,
+    crashes, flushes, generate, inline_puts, messages, queue_pairs, shared_polls, unsignaled, words,
 };
 pub use loops::looping;
 pub use shrink::shrink;

@@ -8,6 +8,8 @@ pub struct Program {
     pub name: String,
     /// The bound on loops.
     pub loops: u32,
+    /// Whether all nodes crash at some moment.
+    pub crash: bool,
     /// The declarations of each node.
     pub nodes: Vec<Vec<String>>,
     /// The node of each thread, from 1, and its statements.
@@ -24,7 +26,8 @@ pub enum Statement {
 
 impl Display for Program {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        writeln!(f, "litmus {}\nbound loops = {}\n", self.name, self.loops)?;
+        writeln!(f, "litmus {}\nbound loops = {}", self.name, self.loops)?;
+        writeln!(f, "{}", if self.crash { "crash\n" } else { "" })?;
         let columns: Vec<String> = self.nodes.iter().map(|names| names.join(", ")).collect();
         writeln!(f, "  {}\n  ----------", columns.join("  ||  "))?;
         for (index, (node, body)) in self.threads.iter().enumerate() {

@@ -46,12 +46,13 @@ impl Builder<'_> {
                     [one] => self.shape_on(stmt.span, *one, None),
                     _ => self.shape(stmt.span, None, None),
                 };
-                let poll = self.event(shape, Stamp::Wait, live, None, None);
+                let poll =
+                    self.waits(|build| build.event(shape, Stamp::Wait, build.live, None, None));
                 self.skeleton.events[poll.0].polls.clone_from(pairs);
             }
             StmtKind::Wait(id) => {
                 let shape = self.shape(stmt.span, None, Some(*id));
-                self.event(shape, Stamp::Wait, live, None, None);
+                self.waits(|build| build.event(shape, Stamp::Wait, build.live, None, None));
             }
             StmtKind::RemoteFence(towards) => {
                 let shape = self.shape_on(stmt.span, *towards, None);

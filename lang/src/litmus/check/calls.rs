@@ -44,7 +44,7 @@ pub fn statement(lowerer: &mut Lowerer<'_, '_>, call: &Call) -> Option<()> {
             return messages::message(lowerer, call);
         }
         (Method::AtomicWrite, _) => return messages::atomic_write(lowerer, call),
-        (Method::Flush, _) => return messages::flush(lowerer, call),
+        (Method::Flush | Method::Persist, _) => return messages::flush(lowerer, call),
         (Method::Recv, _) => return messages::receive(lowerer, call),
         (Method::PollRecv, _) => return messages::poll(lowerer, call, None),
         _ => return libraries::call(lowerer, call, None),

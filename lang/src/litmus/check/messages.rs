@@ -52,12 +52,12 @@ pub fn atomic_write(lowerer: &mut Lowerer<'_, '_>, call: &Call) -> Option<()> {
     Some(())
 }
 
-/// `Flush(2)`
+/// `Flush(2)`, `Persist(2)`
 pub fn flush(lowerer: &mut Lowerer<'_, '_>, call: &Call) -> Option<()> {
     let (first, last) = call.arguments.split_first()?;
     let towards = towards(lowerer, first)?;
     let id = last_id(lowerer, last)?;
-    lowerer.push(StmtKind::Flush { towards, id });
+    lowerer.push(StmtKind::Flush { towards, is_persistent: call.method == Method::Persist, id });
     Some(())
 }
 

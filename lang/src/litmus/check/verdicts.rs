@@ -115,7 +115,8 @@ impl<'c, 'a> List<'c, 'a> {
         index
     }
 
-    /// Registers, declared locations and fresh ones, each in their order of appearance.
+    /// Registers, declared locations and fresh ones, each in their order of appearance. A crash leaves no
+    /// registers.
     fn everything(&mut self) {
         let program = &self.checker.program;
         let registers = program.registers.iter().enumerate().filter_map(|(index, register)| {
@@ -129,6 +130,7 @@ impl<'c, 'a> List<'c, 'a> {
                 (location.name.clone(), what)
             })
         };
+        let registers = registers.filter(|_| program.crash.is_none());
         let all: Vec<_> = registers.chain(of(Origin::Declared)).chain(of(Origin::Fresh)).collect();
         for (name, what) in all {
             self.add(name, what);
@@ -143,6 +145,13 @@ impl<'c, 'a> List<'c, 'a> {
             None => None,
         };
         let what = match self.checker.meaning(name)? {
+            Meaning::Register(_) if self.checker.program.crash.is_some() => {
+                let message = format!("expected a location, found the register `{}`", name.text);
+                let help =
+                    "a crash leaves memory only: write the register into a location".to_owned();
+                self.checker.error(Code::NotObservable, name.place, message, help);
+                return None;
+            }
             Meaning::Register(register) if copy.is_none() => Observed::Register(register),
             Meaning::Location(location) => {
                 let home = self.checker.location(location).node;

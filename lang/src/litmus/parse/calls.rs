@@ -205,11 +205,13 @@ pub fn call(
 
 /// `Poll(n_2)` and `Poll({2})` are `Poll(2)`, and `GFence(2)` is `GFence({2})`.
 fn normal(method: Method, mut arguments: Vec<Argument>) -> Vec<Argument> {
-    let names_node =
-        matches!(
-            method,
-            Method::Gfence | Method::Poll | Method::Rfence | Method::RmaFlush | Method::Send
-        ) || matches!(method, Method::SendImm | Method::Flush | Method::Recv | Method::PollRecv);
+    let names_node = matches!(
+        method,
+        Method::Gfence | Method::Poll | Method::Rfence | Method::RmaFlush | Method::Send
+    ) || matches!(
+        method,
+        Method::SendImm | Method::Flush | Method::Persist | Method::Recv | Method::PollRecv
+    );
     if let (true, [Argument::Expr(expr), ..]) = (names_node, arguments.as_mut_slice())
         && let ExprKind::Access(access) = &expr.kind
         && let Some(node) = printed::node(&access.name.text)

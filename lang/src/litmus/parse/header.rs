@@ -11,7 +11,7 @@ use super::super::models::is_model_file;
 use super::{Context, Piece, Rule};
 
 /// The words that begin header lines.
-pub const KEYWORDS: &[&str] = &["litmus", "source", "model", "tags", "bound", "dialect"];
+pub const KEYWORDS: &[&str] = &["litmus", "source", "model", "tags", "bound", "dialect", "crash"];
 
 /// How often a loop may be unrolled.
 const MAX_LOOP_BOUND: u64 = 1000;
@@ -36,6 +36,7 @@ pub fn line(context: &mut Context<'_>, line: Span) -> Option<HeaderLine> {
         "tags" => labels(context, Rule::tags, &piece).map(HeaderKind::Tags),
         "bound" => loop_bound(context, &piece),
         "dialect" => dialect(context, &piece),
+        "crash" => context.read(Rule::crash, &piece).map(|_| HeaderKind::Crash),
         _ => {
             unknown(context, line, word);
             None

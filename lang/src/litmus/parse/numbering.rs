@@ -188,6 +188,7 @@ fn call(call: &mut Call, visit: Visit<'_>) {
             | Method::Rfence
             | Method::RmaFlush
             | Method::Flush
+            | Method::Persist
             | Method::Send
             | Method::SendImm
     );

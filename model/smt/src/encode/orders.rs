@@ -6,6 +6,7 @@ use lang::limits;
 use lang::outcome::Observed;
 use lang::program::LocationId;
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use skeleton::EventId;
 
 use super::super::cnf::Lit;
 use super::super::plan::Plan;
@@ -114,10 +115,19 @@ impl Encoder<'_> {
             Observed::Register(register) => {
                 Ok(self.values.domains[self.skeleton.registers[register.0].0].clone())
             }
-            Observed::Location(location) => self.final_value(location, order, executed),
+            Observed::Location(location) => match self.skeleton.recovered.get(location.0) {
+                Some(read) => Ok(self.read_value(*read)),
+                None => self.final_value(location, order, executed),
+            },
             // Only libraries have copies, and library calls have no skeleton.
             Observed::Copy(..) => Ok(Domain { values: vec![(0, Lit::TRUE)], ..Domain::default() }),
         }
+    }
+
+    /// The value that an event reads.
+    fn read_value(&self, read: EventId) -> Domain {
+        let value = self.skeleton.event(read).read;
+        value.map(|value| self.values.domains[value.0].clone()).unwrap_or_default()
     }
 
     /// Encodes the value of the last write to a location.

@@ -19,6 +19,8 @@ pub fn stamp(base: Base) -> Option<Stamp> {
         Base::NicRemoteCompletion => Stamp::NicRemoteCompletion,
         Base::NicAtomicWrite => Stamp::NicAtomicWrite,
         Base::NicFlush => Stamp::NicFlush,
+        Base::NicPersist => Stamp::NicPersist,
+        Base::Recovery => Stamp::Recovery,
         Base::ReceivePosted => Stamp::ReceivePosted,
         Base::NicAtomicRead => Stamp::NicAtomicRead,
         Base::NicRemoteRead => Stamp::NicRemoteRead,

@@ -92,8 +92,8 @@ impl Scene {
         (&self.cards[arrow.from], &self.cards[arrow.to])
     }
 
-    /// The scene of an execution: the events of its program, the initial writes that arrows touch, and the
-    /// arrows.
+    /// The scene of an execution: the events of its program, the arrows, and what arrows touch of the initial
+    /// writes, above all, and of what a crash leaves, below all.
     pub fn new(title: String, words: &Words<'_>, links: &[Link], steps: &[Step]) -> Self {
         let skeleton = &words.question.skeleton;
         let touched =
@@ -101,12 +101,14 @@ impl Scene {
         let happen = words.execution.events.iter().map(|happening| happening.event);
         let (own, initial): (Vec<EventId>, Vec<EventId>) =
             happen.partition(|event| skeleton.event(*event).thread.is_some());
-        let initial: Vec<EventId> = initial.into_iter().filter(|event| touched(*event)).collect();
+        let shown = initial.into_iter().filter(|event| touched(*event));
+        let (initial, left): (Vec<EventId>, Vec<EventId>) =
+            shown.partition(|event| skeleton.event(*event).stamp == Stamp::Init);
         let mut scene = Self { title, ..Self::default() };
         let lanes = scene.add_lanes(words, &own);
         let lane_of =
             |event: EventId| lanes.get(&place(words, skeleton.event(event))).copied().unwrap_or(0);
-        // An initial write stands above an event that it has to do with.
+        // An event of no thread stands in the lane of one that it has to do with.
         let lane = |event: EventId| match skeleton.event(event).thread {
             Some(_) => lane_of(event),
             None => {
@@ -131,6 +133,11 @@ impl Scene {
         }
         let first = taken.values().max().copied().unwrap_or(0);
         add_rows(words, &own, links, first, &mut rows);
+        let mut below = rows.values().max().map_or(0, |last| last + 1);
+        for event in &left {
+            rows.insert(*event, below);
+            below += 1;
+        }
         let is_marked = |event: EventId| {
             let in_steps = steps.iter().any(|step| [step.from, step.to].contains(&event));
             let is_not_kept = |link: &Link| {
@@ -139,17 +146,18 @@ impl Scene {
             in_steps || links.iter().any(is_not_kept)
         };
         let mut index: BTreeMap<EventId, usize> = BTreeMap::new();
-        for event in initial.into_iter().chain(own) {
+        for event in initial.into_iter().chain(own).chain(left) {
             index.insert(event, scene.cards.len());
-            let is_initial = skeleton.event(event).thread.is_none();
+            let is_initial = skeleton.event(event).stamp == Stamp::Init;
+            let has_statement = skeleton.event(event).thread.is_some();
             scene.cards.push(Card {
                 lane: lane(event),
                 row: rows.get(&event).copied().unwrap_or(first),
                 label: words.short_label(event),
-                detail: if is_initial {
-                    String::new()
-                } else {
+                detail: if has_statement {
                     shortened(&words.statement_text(event))
+                } else {
+                    String::new()
                 },
                 title: format!("{} ({})", words.action(event), words.statement(event)),
                 look: match (is_marked(event), is_initial) {

@@ -1,0 +1,53 @@
+//! A crash of all nodes, and what it leaves in memory.
+
+use lang::program::LocationId;
+use lang::source::Span;
+
+use super::super::{Condition, Event, EventId, Guard, Origin, Stamp, Value};
+use super::Builder;
+
+impl Builder<'_> {
+    /// A poll or wait. A crash may come before it returns, and then neither it nor what follows in its thread
+    /// happens. Other statements need no such choice: they end without anyone's help, so what a crash
+    /// interrupts is the first part of a whole execution.
+    pub(super) fn waits(&mut self, event: impl FnOnce(&mut Self) -> EventId) -> EventId {
+        if self.program.crash.is_none() {
+            return event(self);
+        }
+        let choice = self.condition(Condition::Choice(self.choices));
+        self.choices += 1;
+        self.live = self.and(self.live, choice);
+        let event = event(self);
+        self.skeleton.choices.push(event);
+        event
+    }
+
+    /// Of each location, the crash leaves what is there when it is last written back.
+    pub(super) fn crash(&mut self, span: Span) {
+        for index in 0..self.program.locations.len() {
+            let operation = self.next_operation();
+            let id = EventId(self.skeleton.events.len());
+            let read = Some(self.value(Value::Read(id)));
+            self.skeleton.recovered.push(id);
+            self.skeleton.events.push(Event {
+                stamp: Stamp::Recovery,
+                thread: None,
+                location: Some(LocationId(index)),
+                written: None,
+                read,
+                node: None,
+                queue_pair: 0,
+                polls: Vec::new(),
+                operation,
+                word: 0,
+                id: None,
+                receive: None,
+                atomic: true,
+                loopback: false,
+                guard: Guard::TRUE,
+                origin: Origin::BASE,
+                span,
+            });
+        }
+    }
+}
