@@ -1,8 +1,10 @@
 //! Journals: files of JSON lines that grow while work goes on. The first line, the head, says what the work
 //! is; each other line is an item that is done; the last line may be an `End`.
 //!
-//! A line is written in one piece when its item is done, so a process that is killed loses the item that it
-//! was at and no other. While a journal is open, it is locked: another process that opens it is refused.
+//! A line is written in one piece when its item is done, so a process that is killed loses the items that it
+//! was at and no other. Workers finish items in any order; an orderly end puts the lines into the order of
+//! the items ([`Journal::arrange`]). While a journal is open, it is locked: another process that opens it is
+//! refused.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -142,6 +144,11 @@ impl Journal {
         &self.path
     }
 
+    /// How many lines there are behind the head.
+    pub fn items(&self) -> u64 {
+        self.items
+    }
+
     /// The digest of all lines so far.
     pub fn digest(&self) -> &Digest {
         &self.digest
@@ -157,6 +164,37 @@ impl Journal {
         self.bytes(&line)?;
         self.digest = digest;
         self.items += 1;
+        Ok(())
+    }
+
+    /// Puts the lines behind the head into the order of their places, and takes out those that have none. It
+    /// is done in another file that replaces this one, if anything is to change.
+    ///
+    /// # Errors
+    /// What the file system says; the journal is as it was then.
+    pub fn arrange(&mut self, place: impl Fn(&Json) -> Option<usize>) -> io::Result<()> {
+        let text = std::fs::read_to_string(&self.path)?;
+        let (head, rest) = text.split_once('\n').unwrap_or((&text, ""));
+        let parsed = |line: &str| serde_json::from_str::<Json>(line).ok();
+        let placed = rest.lines().map(|line| (parsed(line).and_then(|line| place(&line)), line));
+        let mut kept: Vec<(Option<usize>, &str)> = placed.filter(|(at, _)| at.is_some()).collect();
+        kept.sort_by_key(|(at, _)| *at);
+        if kept.iter().map(|(_, line)| *line).eq(rest.lines()) {
+            return Ok(());
+        }
+        let (mut digest, mut whole) = (Digest::default(), String::new());
+        for line in std::iter::once(head).chain(kept.iter().map(|(_, line)| *line)) {
+            digest.line(line.as_bytes());
+            whole.push_str(line);
+            whole.push('\n');
+        }
+        let mut unfinished = Unfinished::new(std::fs::canonicalize(&self.path)?)?;
+        unfinished.write_all(whole.as_bytes())?;
+        let file = unfinished.file()?;
+        lock(&file)?;
+        unfinished.replace()?;
+        (self.file, self.digest) = (file, digest);
+        (self.length, self.items) = (whole.len() as u64, kept.len() as u64);
         Ok(())
     }
 

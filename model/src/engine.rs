@@ -1,6 +1,7 @@
 //! Questions to the engines: which outcomes does a test have under a model.
 
 mod answers;
+mod shipped;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,7 +16,8 @@ use lang::program::{StmtKind, each};
 use lang::source::Span;
 use web_time::Instant;
 
-use self::answers::{both, by_smt, explore, is_shipped, of_machine};
+use self::answers::{both, by_smt, explore, of_machine};
+use self::shipped::is_shipped;
 use crate::allowed::{Allowed, Options, Question, undefined_calls};
 use crate::asking::{Refused, first_message};
 use crate::explain::{Explanation, Reason, explain};

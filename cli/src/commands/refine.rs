@@ -5,11 +5,12 @@ pub mod record;
 mod show;
 mod tally;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use campaign::journal::Journal;
@@ -22,6 +23,7 @@ use model::allowed::Options;
 use model::models::UNDER_LIBRARIES;
 use model::refine::{Answer, Bounds, Client, MOST, OWN, Refinement, by_default, clients};
 use model::smt::solver::SolverKind;
+use serde_json::Value as Json;
 
 use crate::exit::Exit;
 use crate::interrupt::stop_on_signal;
@@ -305,7 +307,7 @@ struct Check<'a> {
 
 impl Check<'_> {
     /// Checks clients, by their numbers, until one refutes, or a signal comes; how many were checked. What
-    /// came of each is recorded before the next.
+    /// came of each is recorded at once. In the end, the record has them in order, and none behind the last.
     fn all(
         &self,
         rest: &[usize],
@@ -314,30 +316,52 @@ impl Check<'_> {
         record: &mut Option<Journal>,
     ) -> io::Result<usize> {
         terminal.begin_progress(rest.len());
-        let (mut done, mut written) = (0, Ok(()));
+        let mut counted: BTreeSet<usize> =
+            (0..self.clients.len()).filter(|client| !tally.is_open(*client)).collect();
+        let mut done = 0;
         let progress = terminal.progress();
+        let shared = Mutex::new((record.as_mut(), Ok(())));
+        let keep = |client: usize, answer: &Result<Answer, String>| {
+            let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let ((Some(record), Ok(())), Ok(answer)) = (&mut *shared, answer) else { return };
+            shared.1 = record.line(&Checked { client, came: Came::of(answer) });
+        };
+        let is_cut = |answer: &Result<Answer, String>| {
+            self.stop.load(Ordering::Relaxed) && matches!(answer, Ok(Answer::Unknown(_)))
+        };
+        let work = |client: &usize| {
+            let answer = self.one(*client);
+            if !is_cut(&answer) {
+                keep(*client, &answer);
+            }
+            answer
+        };
         let each = |client: &usize, answer: Result<Result<Answer, String>, Broken>| {
             let answer = answer.unwrap_or_else(|broken| match broken {
                 Broken::Panic(message) => Err(message),
-                Broken::Limit(reached) => Ok(Answer::Unknown(reached.to_string())),
+                Broken::Limit(reached) => {
+                    let unknown = Ok(Answer::Unknown(reached.to_string()));
+                    keep(*client, &unknown);
+                    unknown
+                }
             });
+            let written = shared.lock().unwrap_or_else(PoisonError::into_inner).1.is_ok();
             // What the signal cut short is as if it had not begun.
-            if self.stop.load(Ordering::Relaxed) && matches!(answer, Ok(Answer::Unknown(_))) {
+            if !written || is_cut(&answer) {
                 return ControlFlow::Break(());
             }
             progress.inc(1);
             done += 1;
-            if let (Some(record), Ok(answer)) = (record.as_mut(), &answer) {
-                written = record.line(&Checked { client: *client, came: Came::of(answer) });
-                if written.is_err() {
-                    return ControlFlow::Break(());
-                }
-            }
+            counted.insert(*client);
             tally.take(*client, answer)
         };
         let jobs = self.arguments.jobs.count();
-        map_in_order(rest, jobs, self.stop, |client| self.one(*client), each);
-        written.map(|()| done)
+        map_in_order(rest, jobs, self.stop, work, each);
+        shared.into_inner().unwrap_or_else(PoisonError::into_inner).1?;
+        let client = |line: &Json| usize::try_from(line.get("client")?.as_u64()?).ok();
+        let place = |line: &Json| client(line).filter(|client| counted.contains(client));
+        record.as_mut().map_or(Ok(()), |record| record.arrange(place))?;
+        Ok(done)
     }
 
     fn one(&self, client: usize) -> Result<Answer, String> {

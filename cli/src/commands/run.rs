@@ -12,6 +12,7 @@ mod summary;
 mod tune;
 mod verbs;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
@@ -342,12 +343,9 @@ fn run_all(
     };
     let each = |input: &Input, answer: Answer, report: &mut Sink<'_>| {
         heartbeat.is_done();
-        if let Some(writer) = &mut *writer.lock().unwrap_or_else(PoisonError::into_inner) {
-            let mut records = answer.records.iter();
-            if let Err(error) = records.try_for_each(|record| writer.append(record)) {
-                report.problem(plan.unwritable(&error));
-                return report.end();
-            }
+        if let Some(error) = &answer.unwritten {
+            report.problem(plan.unwritable(error));
+            return report.end();
         }
         // A test that was named and that nothing could run leaves something unknown.
         if input.is_named && answer.results.is_empty() && !answer.skips.is_empty() {
@@ -386,6 +384,19 @@ fn run_all(
     if let Some(writer) = &mut *writer.lock().unwrap_or_else(PoisonError::into_inner)
         && report.exit != Exit::Unwritable
     {
+        let places: HashMap<String, usize> =
+            inputs.iter().enumerate().map(|(at, input)| (input.name(), at)).collect();
+        let has_old = |file: &str| plan.previous.as_ref().is_some_and(|old| old.has_file(file));
+        // What was done beyond a cut is as if it had not begun.
+        let counts = |file: &str, at: usize| !is_cut || at < worked.done || has_old(file);
+        let place = |file: &str| match places.get(file) {
+            Some(at) => counts(file, *at).then_some(*at),
+            None => Some(usize::MAX),
+        };
+        let arranged = writer.arrange(place);
+        if let Err(error) = arranged {
+            report.problem(plan.unwritable(&error));
+        }
         end_record(writer, is_complete, plan, report);
     }
     was_stopped

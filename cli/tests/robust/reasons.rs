@@ -22,7 +22,9 @@ const BOUND: &str = "a loop can run more than 4 times";
 
 fn scratch() -> Scratch {
     let scratch = Scratch::new();
-    scratch.write("own.cat", include_str!("../../../model/models/rdma-tso.cat"));
+    // Copies of shipped models are known to mean what their machines do; this is more than a copy.
+    let shipped = include_str!("../../../model/models/rdma-tso.cat");
+    scratch.write("own.cat", format!("{shipped}empty 0 as nothing\n"));
     for name in ["A", "B"] {
         scratch.write(&format!("{name}.litmus"), LONG.replace("NAME", name));
     }

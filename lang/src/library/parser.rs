@@ -181,6 +181,14 @@ impl Parser<'_> {
     fn class(&mut self, library: &mut Library) -> Parse<Span> {
         self.tokens.advance();
         let (class, span) = self.tokens.name("the name of a class")?;
+        if !class.starts_with(|c: char| c.is_ascii_uppercase()) {
+            let message =
+                format!("expected a class that begins with a capital letter, found `{class}`");
+            let error = Diagnostic::error(Code::Syntax, span, message);
+            return Err(Box::new(
+                error.help("programs tell declarations of objects by it: `Class x`"),
+            ));
+        }
         if self.tokens.accept_text("of") {
             let declared = match self.tokens.word() {
                 "words" => &mut library.words,

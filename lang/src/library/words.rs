@@ -181,9 +181,13 @@ impl<'a> Words<'a> {
         own.map_or_else(|| self.access(word), Method::access)
     }
 
-    /// A mark as its library writes it.
+    /// A mark as its library writes it, in the line of the mark or in how a method is written.
     pub(crate) fn mark(self, word: &str) -> Option<&'a str> {
-        self.all().filter_map(|library| library.mark.as_deref()).find(|mark| is(mark, word))
+        let known = |library: &'a Library| {
+            let written = library.methods.iter().filter_map(|method| method.access()?.1);
+            library.mark.as_deref().into_iter().chain(written)
+        };
+        self.all().flat_map(known).find(|mark| is(mark, word))
     }
 
     /// The method of the library of a class that a word is, as programs write it.

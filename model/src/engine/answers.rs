@@ -3,15 +3,10 @@
 use lang::Test;
 use lang::cat::model::Model;
 
+use super::shipped::is_shipped;
 use super::{Disagreement, Engine, Found, Refusal, Request};
 use crate::allowed::{Allowed, Question};
 use crate::machine::{self, Ending, Variant};
-use crate::models;
-
-/// Whether a model is one of the shipped ones, which are known to mean what their machines do.
-pub fn is_shipped(model: &Model) -> bool {
-    models::loaded(&model.name).is_some_and(|shipped| shipped.model == *model)
-}
 
 /// What a machine shows is what its model allows only as far as the two are known to mean the same: the text
 /// of one's own model may name a machine and say something else.

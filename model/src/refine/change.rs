@@ -314,7 +314,7 @@ impl<'a> Search<'a> {
                 Ok(Ok(Answer::Holds { .. } | Answer::Nothing | Answer::IllFormed)) => {}
                 Ok(Ok(Answer::Unknown(why))) => open = Some(why),
                 Err(reached) => open = Some(reached.to_string()),
-                Ok(Err(_)) => return Came::Wrong,
+                Ok(Err(error)) => return Came::Open(error),
                 Ok(Ok(Answer::Refuted(found))) => {
                     // The last that refuted is likely to refute the next.
                     self.first.retain(|known| *known != number);

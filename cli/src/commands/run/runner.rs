@@ -1,6 +1,7 @@
 //! What workers do: a test on its machines, judged by its models.
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -42,8 +43,10 @@ type Unkept = (Arc<LoadedModel>, String);
 pub struct Answer {
     /// Errors and warnings.
     pub problems: Vec<Problem>,
-    /// Lines for the record.
+    /// Lines for the record, which are in it already.
     pub records: Vec<TestRecord>,
+    /// Why the record does not have them.
+    pub unwritten: Option<io::Error>,
     /// A result for each model.
     pub results: Vec<RunResult>,
     /// Models by which it was not judged.
@@ -101,7 +104,16 @@ impl Runner<'_> {
         for (machine, models) in self.machines(input, &test, &source, asked, &mut answer) {
             self.run_on_machine(&test, &source, &machine, &models, &mut answer);
         }
+        answer.unwritten = self.record(&answer.records).err();
         answer
+    }
+
+    /// Adds lines to the record at once: a result may wait long for those of earlier tests.
+    fn record(&self, records: &[TestRecord]) -> io::Result<()> {
+        match &mut *self.writer.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(writer) => records.iter().try_for_each(|record| writer.append(record)),
+            None => Ok(()),
+        }
     }
 
     /// The machines to be simulated, each once, with the models that judge it.

@@ -72,6 +72,11 @@ impl End {
 }
 
 impl Record {
+    /// Whether it has something of a file.
+    pub fn has_file(&self, file: &str) -> bool {
+        self.tests.iter().any(|test| test.file == file)
+    }
+
     /// A whole record that is in no file.
     pub fn new(header: Header, tests: Vec<TestRecord>) -> Self {
         Self {

@@ -60,6 +60,17 @@ impl RecordWriter {
         Ok(())
     }
 
+    /// Puts the lines of tests into the order of their places, by file. Those that have none are taken out.
+    ///
+    /// # Errors
+    /// As [`Self::append`].
+    pub fn arrange(&mut self, place: impl Fn(&str) -> Option<usize>) -> io::Result<()> {
+        let file = |line: &serde_json::Value| place(line.get("file")?.as_str()?);
+        self.journal.arrange(file)?;
+        self.tests = self.journal.items();
+        Ok(())
+    }
+
     /// Says that the run is over, and when; whether all tests that were asked for have lines; and of a part
     /// of a run, what it exits with.
     ///

@@ -184,8 +184,10 @@ impl Checker<'_> {
         let is_right = match written.split_once(":=") {
             // What takes the result; and the mark, which is a part of the sign.
             Some((target, value)) => {
-                let has_mark = value.starts_with(|c: char| c.is_ascii_alphabetic());
-                words(target).len() == 1 && others(value) <= usize::from(has_mark)
+                let mark = value.split(|c| !is_part(c)).next().unwrap_or_default();
+                let has_mark = mark.starts_with(|c: char| c.is_ascii_alphabetic());
+                let is_read = mark.chars().all(|c| c.is_ascii_alphanumeric());
+                words(target).len() == 1 && is_read && others(value) <= usize::from(has_mark)
             }
             None => {
                 let call = written.split_once('(').filter(|_| written.ends_with(')'));

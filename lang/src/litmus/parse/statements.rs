@@ -282,7 +282,7 @@ fn via(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Via {
         (Rule::library_assign, Dialect::Rdma) => {
             let mark = part.into_inner().next().map_or("", |mark| mark.as_str());
             let known = context.words.mark(mark).map(str::to_owned);
-            Via::Library(known.unwrap_or_else(|| mark.to_ascii_uppercase()))
+            Via::Library(known.unwrap_or_else(|| mark.to_owned()))
         }
         (Rule::id_assign, Dialect::Rdma) => Via::Id(work_id(context, piece, part)),
         (Rule::plain_assign, Dialect::Rdma)
