@@ -15,6 +15,7 @@ use evidence::record::{LibraryText, hash_text, value_from_json, value_to_json};
 use lang::outcome::{Outcome, Value};
 use lang::source::{Source, Span};
 use model::allowed::Allowed;
+use model::bound::Complete;
 use model::engine::{Engine, Found, Request};
 use model::machine::{Ending, Places};
 use model::smt::Statistics;
@@ -100,7 +101,7 @@ impl Cache {
     /// Keeps what was found, if it is final. That it cannot be written is no reason to fail.
     pub fn put(&self, asked: &Asked<'_>, found: &Found) {
         let allowed = &found.allowed;
-        let is_final = allowed.complete
+        let is_final = allowed.complete.is_some()
             && allowed.misuses.is_empty()
             && found.disagreement.is_none()
             && found.unsupported.is_none();
@@ -169,7 +170,7 @@ fn found(json: &Json) -> Option<Found> {
     let (solves, lemmas) = pair(&json["statistics"])?;
     let allowed = Allowed {
         outcomes: outcomes?,
-        complete: true,
+        complete: Some(Complete::on_trust()),
         blocked: blocked?,
         statistics: Statistics { solves, lemmas },
         ..Allowed::default()

@@ -17,7 +17,7 @@ use skeleton::{self, Misuse, Skeleton};
 
 use crate::asking::{Asking, Refused, as_defined};
 
-use crate::bound::Loops;
+use crate::bound::{Complete, Loops};
 use crate::execution::Execution;
 use crate::smt::encode::EncodeError;
 use crate::smt::plan::Plan;
@@ -44,8 +44,8 @@ pub struct Options {
 pub struct Allowed {
     /// The outcomes, over all observables of the test.
     pub outcomes: BTreeSet<Outcome>,
-    /// Whether the outcomes are complete: there are no others.
-    pub complete: bool,
+    /// The proof that there are no others, if the outcomes are complete.
+    pub complete: Option<Complete>,
     /// The reason, if they are not complete.
     pub reason: Option<String>,
     /// The outcomes are not complete because a loop may exceed its bound. A larger bound, or another engine,
@@ -62,17 +62,22 @@ pub struct Allowed {
 impl Allowed {
     /// Whether it is known that no execution ends, so that there are no outcomes at all.
     pub fn is_endless(&self) -> bool {
-        self.complete && self.outcomes.is_empty()
+        self.complete.is_some() && self.outcomes.is_empty()
     }
 
     /// Whether nothing is known: no outcome, and there may be some.
     pub fn is_unknown(&self) -> bool {
-        !self.complete && self.outcomes.is_empty()
+        self.complete.is_none() && self.outcomes.is_empty()
     }
 
     /// Whether an outcome is one of them. `⊤` in an allowed outcome stands for every value.
     pub fn contains(&self, outcome: &Outcome) -> bool {
         self.outcomes.contains(outcome) || self.outcomes.iter().any(|known| known.covers(outcome))
+    }
+
+    /// The proof that an outcome is not allowed, if that is known.
+    pub fn forbids(&self, outcome: &Outcome) -> Option<Complete> {
+        self.complete.filter(|_| !self.contains(outcome))
     }
 
     /// The outcomes over the observables that the test shows, sorted, without repetition.
@@ -194,24 +199,23 @@ impl<'a> Question<'a> {
         let misuses = session.misuses();
         let (outcomes, answer) = enumerate(&mut session, witness);
         let mut is_beyond_bound = false;
-        let incomplete = match answer {
+        let proof = match answer {
             Answer::Unsatisfiable => {
                 let loops = self.loops(options)?;
                 is_beyond_bound = matches!(loops, Loops::Beyond(_));
-                loops.proof().err().map(str::to_owned)
+                loops.proof().map_err(str::to_owned)
             }
-            _ => Some(session.why_unknown()),
+            _ => Err(session.why_unknown()),
         };
-        let (complete, reason) = (incomplete.is_none(), incomplete);
         let mut blocked = Vec::new();
-        if outcomes.is_empty() && complete {
+        if outcomes.is_empty() && proof.is_ok() {
             let unanswered = session.unanswered().iter();
             blocked = unanswered.map(|poll| self.skeleton.event(*poll).span).collect();
         }
         Ok(Allowed {
             outcomes,
-            complete,
-            reason,
+            complete: proof.as_ref().ok().copied(),
+            reason: proof.err(),
             is_beyond_bound,
             blocked,
             misuses: misuses.into_iter().map(|index| self.misuse(index)).collect(),

@@ -2,14 +2,14 @@
 
 use skeleton::EventId;
 
-use crate::allowed::{Allowed, Options, Question};
+use crate::allowed::{Options, Question};
 use crate::asking::Refused;
+use crate::machine::Exploration;
 use crate::smt::prefix::Shape;
 use crate::smt::{Found, Session};
 
-/// Proof that no execution was left out: no bound and no limit was reached. Only this module creates it,
-/// either because the solver proved that no execution reaches the bound, or because the outcomes are
-/// complete.
+/// Proof that no execution was left out: no bound and no limit was reached. Only this module creates it:
+/// because the solver proved that no execution reaches the bound, or because the machine visited every state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Complete(());
 
@@ -37,10 +37,15 @@ impl Loops {
     }
 }
 
-impl Allowed {
-    /// The proof that there are no other outcomes, if they are complete.
-    pub fn proof(&self) -> Option<Complete> {
-        self.complete.then_some(Complete(()))
+impl Complete {
+    /// The proof that a machine shows no other outcomes, if every state was visited.
+    pub fn explored(found: &Exploration) -> Option<Self> {
+        found.complete.then_some(Self(()))
+    }
+
+    /// Of outcomes that were complete when they were written down: in a cache, or in a test.
+    pub fn on_trust() -> Self {
+        Self(())
     }
 }
 

@@ -141,7 +141,7 @@ impl Case {
         }
         let asking = Question::of(self.test(), &suite.model).libraries(&suite.libraries);
         let allowed = asking.question()?.allowed(&Options::default())?;
-        if allowed.complete || allowed.is_beyond_bound {
+        if allowed.complete.is_some() || allowed.is_beyond_bound {
             self.allowed.get_or_init(|| allowed.clone());
         }
         Ok(allowed)
@@ -195,7 +195,7 @@ impl Case {
 
 /// Checks that all outcomes are known.
 fn whole(allowed: &Allowed) -> Result<(), Undecided> {
-    if allowed.complete {
+    if allowed.complete.is_some() {
         return Ok(());
     }
     Err(Undecided(allowed.reason.clone().unwrap_or_default()))

@@ -235,7 +235,7 @@ pub fn verdicts(
     }
     let own = (model.name.as_str(), is_own);
     let soon = if request.engine == Engine::Auto { quickly(test, model, request) } else { None };
-    if let Some(found) = soon.as_ref().filter(|found| found.allowed.complete) {
+    if let Some(found) = soon.as_ref().filter(|found| found.allowed.complete.is_some()) {
         let answered = Answered::of(test, own, &found.allowed);
         return Ok(Verdicts { answered, misuses: Vec::new(), by: found.by });
     }
@@ -280,7 +280,7 @@ pub fn explained<'q>(
 /// The answer of the machine where it soon knows all outcomes, and else that of the axioms.
 fn auto(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, Refusal> {
     match quickly(test, model, request) {
-        Some(found) if found.allowed.complete => Ok(found),
+        Some(found) if found.allowed.complete.is_some() => Ok(found),
         soon => axioms(test, model, request, soon),
     }
 }
@@ -295,7 +295,7 @@ fn axioms(
     soon: Option<Found>,
 ) -> Result<Found, Refusal> {
     let found = by_smt(test, model, request)?;
-    if found.allowed.complete && is_shipped(model) {
+    if found.allowed.complete.is_some() && is_shipped(model) {
         let ending = ending(test, model, request, soon);
         return Ok(Found { ending, ..found });
     }

@@ -138,7 +138,7 @@ impl<'q> Explanation<'q> {
         options: &Options,
         allowed: &Allowed,
     ) -> Result<Explanation<'q>, Refused> {
-        let (Reason::Unknown(bound), Some(proof)) = (&self.reason, allowed.proof()) else {
+        let (Reason::Unknown(bound), Some(proof)) = (&self.reason, allowed.complete) else {
             return Ok(self);
         };
         if allowed.outcomes.iter().any(|outcome| self.asked.condition.holds(outcome)) {

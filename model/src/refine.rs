@@ -129,7 +129,7 @@ impl Refinement {
             Err(Refused::Limit(reached)) => return Ok(Answer::Unknown(reached.to_string())),
             Err(refused) => return Err(wrong(refused.diagnostics())),
         };
-        if !allowed.complete {
+        if allowed.complete.is_none() {
             return Ok(Answer::Unknown(allowed.reason.unwrap_or_default()));
         }
         let lowered = inline(&test, &self.libraries, Depth::Only(self.number)).map_err(wrong)?;

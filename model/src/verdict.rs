@@ -318,7 +318,7 @@ fn check_one(expectation: &Expectation, allowed: &Allowed) -> Checked {
         (_, Some((condition, wanted))) => {
             let meets =
                 |outcome| if wanted { condition.holds(outcome) } else { condition.fails(outcome) };
-            let found = match allowed.proof() {
+            let found = match allowed.complete {
                 _ if allowed.outcomes.iter().any(meets) => Search::Found,
                 Some(proof) => Search::Nothing(proof),
                 None => Search::Unknown,
@@ -344,7 +344,7 @@ fn seen(expectation: &Expectation, allowed: &Allowed) -> Option<Seen> {
     expectation.is_question.then(|| Seen {
         positive: count(&|outcome| condition.holds(outcome)),
         negative: count(&|outcome| condition.fails(outcome)),
-        complete: allowed.complete,
+        complete: allowed.complete.is_some(),
     })
 }
 
@@ -357,7 +357,7 @@ fn exactly(observables: &[usize], outcomes: &[Vec<Value>], allowed: &Allowed) ->
     found.dedup();
     if found.iter().any(|outcome| !outcomes.contains(outcome)) {
         Verdict::Differs
-    } else if !allowed.complete {
+    } else if allowed.complete.is_none() {
         Verdict::Unknown
     } else if found == outcomes {
         Verdict::Exactly

@@ -186,7 +186,7 @@ fn solve(
     let question = Question::of(&test, &model).question().map_err(message)?;
     let options = Options { solver, ..Options::default() };
     let (allowed, witnesses) = question.witnessed(&options).map_err(message)?;
-    if !allowed.complete {
+    if allowed.complete.is_none() {
         return Err("incomplete".to_owned());
     }
     for witness in &witnesses {

@@ -133,11 +133,11 @@ fn every_outcome(test: &Test, model: &Model, counts: &mut Counts) -> Result<(), 
     for outcome in forbidden.into_iter().take(most) {
         let asked = Asked::outcome(&question.test.observables, &outcome);
         let explanation = explain(&question, &options, &asked).map_err(message)?;
-        if let (Reason::Unknown(_), false) = (&explanation.reason, allowed.complete) {
+        if let (Reason::Unknown(_), None) = (&explanation.reason, allowed.complete) {
             counts.unknown += 1;
             continue;
         }
-        if !allowed.complete {
+        if allowed.complete.is_none() {
             return Err(format!("{outcome:?} is unknown, explained: {:?}", explanation.reason));
         }
         let Reason::Broken(broken) = &explanation.reason else {

@@ -101,7 +101,7 @@ fn allowed(test: &Test) -> Result<Allowed, Failed> {
     let question = Question::of(test, &model).question().map_err(failed)?;
     let options = Options { limits: Limits::of_time(TIME_LIMIT), ..Options::default() };
     let allowed = question.allowed(&options).map_err(failed)?;
-    if !allowed.complete {
+    if allowed.complete.is_none() {
         return Err("a limit was hit".into());
     }
     Ok(allowed)

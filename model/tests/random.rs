@@ -64,7 +64,7 @@ struct Answer {
 
 impl Answer {
     fn new(engine: String, allowed: &Allowed) -> Self {
-        Self { engine, outcomes: allowed.outcomes.clone(), complete: allowed.complete }
+        Self { engine, outcomes: allowed.outcomes.clone(), complete: allowed.complete.is_some() }
     }
 }
 
@@ -228,7 +228,7 @@ fn solve(
         }
     }
     counts.beyond_bound += u64::from(allowed.is_beyond_bound);
-    counts.beyond_time += u64::from(!allowed.complete && !allowed.is_beyond_bound);
+    counts.beyond_time += u64::from(allowed.complete.is_none() && !allowed.is_beyond_bound);
     Ok(Answer::new(format!("smt-{} of {}", solver.name(), model.name), &allowed))
 }
 
@@ -316,7 +316,7 @@ fn what_comes_after_a_cut_is_not_forbidden() {
         let test = load(&format!("{head}{body}")).unwrap_or_else(|error| panic!("{body}\n{error}"));
         let question = Question::of(&test, model).question().unwrap();
         let allowed = question.allowed(&Options::default()).unwrap();
-        assert_eq!(allowed.complete, complete, "{body}");
+        assert_eq!(allowed.complete.is_some(), complete, "{body}");
         compare(&test, &models, true, &mut Counts { states: STATES, ..Counts::default() })
             .unwrap_or_else(|error| panic!("{body}\n{error}"));
         // A value that the bound leaves out is unknown, not forbidden.

@@ -14,6 +14,7 @@ use lang::outcome::{Claim, Condition, Expectation};
 use lang::program::{Stmt, StmtKind};
 use libtest_mimic::{Failed, Trial};
 use model::allowed::{Allowed, Options, Question};
+use model::bound::Complete;
 use model::machine;
 use model::smt::Found;
 use model::smt::solver::SolverKind;
@@ -225,8 +226,8 @@ fn by_exploration(test: &Test, model: &lang::cat::model::Model) -> Result<Allowe
     let exploration = machine::explore(test, variant, limits)
         .map_err(|error| Failed::from(format!("{error:?}")))?;
     Ok(Allowed {
+        complete: Complete::explored(&exploration),
         outcomes: exploration.outcomes,
-        complete: exploration.complete,
         reason: exploration.reason,
         ..Allowed::default()
     })

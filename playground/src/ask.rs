@@ -145,7 +145,7 @@ impl Read {
             "names": names,
             "rows": rows,
             "count": count,
-            "complete": allowed.complete,
+            "complete": allowed.complete.is_some(),
             "reason": allowed.reason,
         })
     }
@@ -219,11 +219,13 @@ pub fn compared(program: &Program, with: &str) -> Json {
         let only = |one: &Allowed, other: &Allowed| {
             let outcomes = one.outcomes.iter().filter(|outcome| !other.contains(outcome));
             let outcomes = outcomes.cloned().collect();
-            read.table(&Allowed { outcomes, complete: other.complete, ..Allowed::default() })
+            let mut table = read.table(&Allowed { outcomes, ..Allowed::default() });
+            table["complete"] = json!(other.complete.is_some());
+            table
         };
         Ok(json!({
             "models": [read.model, with],
-            "complete": first.complete && second.complete,
+            "complete": first.complete.and(second.complete).is_some(),
             "only": [only(&first, &second), only(&second, &first)],
             "diagnostics": files::diagnostics(&read.source, &read.warnings),
         }))

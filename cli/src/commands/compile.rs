@@ -378,7 +378,9 @@ fn judged_by(
         Ok(found) if !found.allowed.misuses.is_empty() => {
             judged(name, none(), Some(found.allowed.misuses[0].message.clone()), false)
         }
-        Ok(found) if found.allowed.complete => judged(name, found.allowed.outcomes, None, false),
+        Ok(found) if found.allowed.complete.is_some() => {
+            judged(name, found.allowed.outcomes, None, false)
+        }
         Ok(found) => {
             let reason = found.allowed.reason.unwrap_or_else(|| "a limit was hit".to_owned());
             judged(name, none(), Some(reason), true)

@@ -214,10 +214,10 @@ pub fn weigh(allowed: &Allowed, seen: &Observations) -> JudgedTest {
 }
 
 fn judge_outcome(allowed: &Allowed, outcome: &Outcome) -> Judgement {
-    match allowed.contains(outcome) {
-        true => Judgement::Conforms,
-        false if allowed.complete => Judgement::Violation,
-        false => Judgement::Inconclusive,
+    match allowed.forbids(outcome) {
+        Some(_) => Judgement::Violation,
+        None if allowed.contains(outcome) => Judgement::Conforms,
+        None => Judgement::Inconclusive,
     }
 }
 

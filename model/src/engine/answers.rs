@@ -6,14 +6,15 @@ use lang::cat::model::Model;
 use super::shipped::is_shipped;
 use super::{Disagreement, Engine, Found, Refusal, Request};
 use crate::allowed::{Allowed, Question};
+use crate::bound::Complete;
 use crate::machine::{self, Ending, Variant};
 
 /// What a machine shows is what its model allows only as far as the two are known to mean the same: the text
 /// of one's own model may name a machine and say something else.
 pub fn of_machine(mut found: Found, model: &Model) -> Found {
-    if found.allowed.complete && !is_shipped(model) {
+    if found.allowed.complete.is_some() && !is_shipped(model) {
         let machine = model.machine.as_deref().unwrap_or_default();
-        found.allowed.complete = false;
+        found.allowed.complete = None;
         found.allowed.blocked.clear();
         found.allowed.reason = Some(format!(
             "these are all outcomes of the machine `{machine}`; whether `{}` means the same, --engine both asks",
@@ -57,12 +58,13 @@ pub fn explore(test: &Test, model: &Model, request: &Request<'_>) -> Result<Foun
         .map_err(|reached| Refusal::Unsupported(reached.to_string()))?
         .map_err(|error| Refusal::Unsupported(error.diagnostic().message))?;
     let mut blocked = Vec::new();
-    if found.outcomes.is_empty() && found.complete {
+    let complete = Complete::explored(&found);
+    if found.outcomes.is_empty() && complete.is_some() {
         blocked = found.blocked.iter().map(|blocked| blocked.span).collect();
     }
     let allowed = Allowed {
         outcomes: found.outcomes,
-        complete: found.complete,
+        complete,
         reason: found.reason,
         blocked,
         ..Allowed::default()
@@ -88,13 +90,13 @@ pub fn both(
     };
     let by_axioms = smt.allowed.outcomes.clone();
     let by_machine = explore.allowed.outcomes;
-    let agree = (!smt.allowed.complete || by_machine.is_subset(&by_axioms))
-        && (!explore.allowed.complete || by_axioms.is_subset(&by_machine));
+    let agree = (smt.allowed.complete.is_none() || by_machine.is_subset(&by_axioms))
+        && (explore.allowed.complete.is_none() || by_axioms.is_subset(&by_machine));
     let (explored, mut ending) = (explore.explored, explore.ending);
     let mut allowed = smt.allowed;
     allowed.outcomes.extend(by_machine.iter().cloned());
-    if explore.allowed.complete {
-        allowed.complete = true;
+    if explore.allowed.complete.is_some() {
+        allowed.complete = explore.allowed.complete;
         allowed.reason = None;
         allowed.is_beyond_bound = false;
     }
@@ -103,7 +105,7 @@ pub fn both(
     }
     let mut disagreement = None;
     if !agree {
-        allowed.complete = false;
+        allowed.complete = None;
         allowed.reason = Some("the engines disagree".to_owned());
         ending = Ending::Unknown;
         disagreement = Some(Disagreement { smt: by_axioms, explore: by_machine });

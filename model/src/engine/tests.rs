@@ -1,10 +1,12 @@
 use super::*;
+use crate::bound::Complete;
 use lang::outcome::Value;
 
 fn found(values: &[u64], complete: bool) -> Result<Found, Refusal> {
     let outcome = |value: &u64| Outcome(vec![Value::Int(*value)]);
     let outcomes = values.iter().map(outcome).collect();
-    let allowed = Allowed { outcomes, complete, ..Allowed::default() };
+    let allowed =
+        Allowed { outcomes, complete: complete.then(Complete::on_trust), ..Allowed::default() };
     Ok(Found { allowed, ..Found::default() })
 }
 
@@ -24,7 +26,7 @@ fn two_answers() {
         let found = both(smt, explore).unwrap();
         assert_eq!(found.disagreement.is_none(), agree, "row {index}");
         assert_eq!(found.allowed.outcomes.len(), outcomes, "row {index}");
-        assert_eq!(found.allowed.complete, complete, "row {index}");
+        assert_eq!(found.allowed.complete.is_some(), complete, "row {index}");
     }
 }
 
@@ -45,11 +47,11 @@ fn what_the_bound_leaves_open_is_explored() {
          l^2 := 0 || || l^2 := 0\n";
     let by = |engine| asked(text, "rdma-tso-rmw", Request { engine, ..Request::default() });
     let found = by(Engine::Smt);
-    assert!(!found.allowed.complete && found.allowed.is_beyond_bound);
+    assert!(found.allowed.complete.is_none() && found.allowed.is_beyond_bound);
     assert_eq!(found.by, Engine::Smt);
     for (engine, answers) in [(Engine::Axioms, Engine::Both), (Engine::Auto, Engine::Explore)] {
         let found = by(engine);
-        assert!(found.allowed.complete && !found.allowed.is_beyond_bound);
+        assert!(found.allowed.complete.is_some() && !found.allowed.is_beyond_bound);
         assert_eq!(found.by, answers);
         assert!(!found.allowed.outcomes.is_empty());
     }
@@ -63,7 +65,7 @@ fn few_states_are_explored_and_else_the_axioms_are_asked() {
     let most = Request { max_states: Some(1), ..Request::default() };
     let late = asked(text, "tso", most);
     assert!(late.by == Engine::Smt && late.explored.is_none());
-    assert!(soon.allowed.complete && late.allowed.complete);
+    assert!(soon.allowed.complete.and(late.allowed.complete).is_some());
     assert_eq!(soon.allowed.outcomes, late.allowed.outcomes);
     // No machine says what it means.
     assert_eq!(asked(text, "verbs", Request::default()).by, Engine::Smt);
@@ -74,6 +76,6 @@ fn one_answer_is_kept_and_marked() {
     let unsupported = || Err(Refusal::Unsupported("no machine".to_owned()));
     let alone = both(found(&[0], true), unsupported()).unwrap();
     assert_eq!(alone.unsupported.as_deref(), Some("not compared: no machine"));
-    assert!(alone.allowed.complete);
+    assert!(alone.allowed.complete.is_some());
     assert!(matches!(both(unsupported(), unsupported()), Err(Refusal::Unsupported(_))));
 }

@@ -33,7 +33,7 @@ pub fn outcomes(test: &Test, model: &Model) -> Result<BTreeSet<Outcome>, Undecid
         .question()
         .and_then(|question| question.allowed(&Options::default()))
         .map_err(undecided)?;
-    if !allowed.complete {
+    if allowed.complete.is_none() {
         return Err(Undecided(allowed.reason.unwrap_or_default()));
     }
     Ok(allowed.outcomes)

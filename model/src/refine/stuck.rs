@@ -221,7 +221,7 @@ impl Refinement {
                 index(name).is_none_or(|index| outcome.0[index].covers(*value))
             })
         });
-        Ok(Some(match (agrees, allowed.complete) {
+        Ok(Some(match (agrees, allowed.complete.is_some()) {
             (true, _) => {
                 let shown: &[(String, Value)] = &halt.returned;
                 Said::GoesOn(part(&cut, client, self.library(), Some(shown)))

@@ -33,9 +33,9 @@ fn explained(test: &Test, model: &Model, asked: &Asked) -> Result<Option<bool>, 
             return Err(format!("{:?} is not an example", broken.execution.outcome));
         }
         Reason::Witness(_) => true,
-        Reason::Unknown(_) if !allowed.complete && !expected => return Ok(None),
+        Reason::Unknown(_) if allowed.complete.is_none() && !expected => return Ok(None),
         Reason::Unknown(_) => return Err("unknown".to_owned()),
-        _ if !allowed.complete => return Err("unknown is said to be forbidden".to_owned()),
+        _ if allowed.complete.is_none() => return Err("unknown is said to be forbidden".to_owned()),
         _ => false,
     };
     if found == expected {

@@ -110,7 +110,7 @@ impl TestResult {
             is_partial: false,
             is_endless: found.allowed.is_endless(),
             why_nothing: why_nothing(&test.program),
-            complete: found.allowed.complete,
+            complete: found.allowed.complete.is_some(),
             reason: found.allowed.reason,
             unsupported: found.unsupported,
             checked,

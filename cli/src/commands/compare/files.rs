@@ -95,8 +95,9 @@ fn compare(
             Ok(found) => {
                 sets.push(found.allowed.shown(&test).into_iter().collect());
                 let Allowed { complete, reason: why, .. } = found.allowed;
-                *reason =
-                    (!complete).then(|| why.unwrap_or_else(|| "no reason is known".to_owned()));
+                *reason = complete
+                    .is_none()
+                    .then(|| why.unwrap_or_else(|| "no reason is known".to_owned()));
             }
             Err(Refusal::Undefined(undefined)) if !input.is_named => {
                 return Answer::Skipped(skip(&test, input, model, &undefined[0].message));

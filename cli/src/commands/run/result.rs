@@ -81,7 +81,7 @@ impl RunResult {
             judged: by.judged.clone(),
             against_file,
             forbids: by.forbids,
-            complete: by.allowed.complete,
+            complete: by.allowed.complete.is_some(),
             reason: by.allowed.reason.clone(),
             notes: record.notes.clone(),
             overlapped: by.overlapped,

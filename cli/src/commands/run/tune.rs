@@ -170,7 +170,8 @@ fn targets(
         let sc = models.shipped("sc");
         let sequential =
             sc.and_then(|sc| ask(&runnable, sc.model(), &judging.libraries, request).ok());
-        let sequential = sequential.map(|says| says.allowed).filter(|allowed| allowed.complete);
+        let sequential =
+            sequential.map(|says| says.allowed).filter(|allowed| allowed.complete.is_some());
         let Some(sequential) = sequential else {
             report.skip(Skip {
                 test: test.name.clone(),

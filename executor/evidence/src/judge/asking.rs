@@ -15,7 +15,7 @@ impl ModelSays {
         let allowed = match found.misuses.first() {
             Some(misuse) => {
                 let reason = Some(misuse.message.clone());
-                Allowed { complete: false, reason, ..found }
+                Allowed { complete: None, reason, ..found }
             }
             None => found,
         };
@@ -34,7 +34,7 @@ impl ModelSays {
 /// whatever the memory does. A program of which all of these are allowed cannot show a violation, however
 /// often it is run.
 fn forbids(question: &Question<'_>, options: &Options, allowed: &Allowed) -> Forbids {
-    if !allowed.complete {
+    if allowed.complete.is_none() {
         return Forbids::Unknown;
     }
     let Ok(mut session) = question.session(options, |_| false) else { return Forbids::Unknown };

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use model::allowed::{Allowed, Options, Question};
+use model::bound::Complete;
 
 use super::*;
 use crate::record::NodeInfo;
@@ -14,6 +15,7 @@ fn outcome(value: u64) -> Outcome {
 
 fn allowed(values: &[u64], complete: bool) -> Allowed {
     let outcomes = values.iter().map(|value| outcome(*value)).collect();
+    let complete = complete.then(Complete::on_trust);
     Allowed { outcomes, complete, ..Allowed::default() }
 }
 
@@ -87,7 +89,7 @@ fn priority() {
 fn undefined_allows_every_value_and_is_seen_by_any() {
     let any = Allowed {
         outcomes: BTreeSet::from([Outcome(vec![Value::Undefined])]),
-        complete: true,
+        complete: Some(Complete::on_trust()),
         ..Allowed::default()
     };
     assert_eq!(weigh(&any, &seen(&[7])).overall, Judgement::Conforms);
@@ -114,7 +116,7 @@ fn threads_that_ran_one_after_another_are_noticed() {
     let says = |outcomes: &[(u64, u64)]| ModelSays {
         allowed: Arc::new(Allowed {
             outcomes: outcomes.iter().map(|(a, b)| both(*a, *b)).collect(),
-            complete: true,
+            complete: Some(Complete::on_trust()),
             ..Allowed::default()
         }),
         forbids: Forbids::Something,

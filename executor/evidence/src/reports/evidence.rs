@@ -304,7 +304,7 @@ fn says(
     let Some(concerned) = concerned(model, changes, &test.test, &test.libraries) else {
         return says;
     };
-    if !by.allowed.complete {
+    if by.allowed.complete.is_none() {
         let concerned = changes.iter().zip(concerned).filter(|(_, concerned)| *concerned);
         says.open = concerned.flat_map(|(change, _)| places(shapes, change)).collect();
         return says;

@@ -44,9 +44,8 @@ fn shows_what_is_forbidden(test: &JudgedRecord, twin: &JudgedRecord) -> bool {
     let seen: Vec<&Outcome> =
         twin.seen.outcomes.iter().filter(|(_, count)| **count > 0).map(|(one, _)| one).collect();
     if names(&test.test) == names(&twin.test) {
-        let forbids = |outcome: &Outcome| {
-            test.by.iter().any(|by| by.allowed.complete && !by.allowed.contains(outcome))
-        };
+        let forbids =
+            |outcome: &Outcome| test.by.iter().any(|by| by.allowed.forbids(outcome).is_some());
         return seen.into_iter().any(forbids);
     }
     // What is observed differs: any weak outcome of the twin will do.
