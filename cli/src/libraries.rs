@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::shell::quote;
 use clap::Args;
@@ -12,6 +12,7 @@ use lang::Test;
 use lang::cat::model::Model;
 use lang::diagnostic::Code;
 use lang::library::{LARGEST_FILE, Library};
+use lang::mutex::{self, lock};
 use lang::source::Source;
 use model::allowed::{MISUSES, Options, Question, limit_reached};
 use model::engine::Request;
@@ -118,7 +119,7 @@ impl<'a> Uses<'a> {
 
     /// Takes note of a test as it is written.
     pub fn take(&self, test: &Test) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = lock(&self.seen);
         seen.tests += 1;
         each_call(&test.program, &mut |_, _, _| seen.has_calls = true);
         // Objects have memory by their libraries, whether or not they are called.
@@ -130,7 +131,7 @@ impl<'a> Uses<'a> {
 
     /// Says what no test made use of.
     pub fn tell(self, terminal: &mut Terminal) {
-        let seen = self.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let seen = mutex::into_inner(self.seen);
         if seen.tests == 0 {
             return;
         }

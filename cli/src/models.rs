@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::shell::quote;
 use compiler::library::Libraries;
@@ -12,6 +12,7 @@ use lang::cat::model::Model;
 use lang::cat::{self, LARGEST_FILE, Loaded};
 use lang::diagnostic::{Code, Diagnostic, nearest};
 use lang::litmus::models::is_model_file;
+use lang::mutex::lock;
 use lang::source::{Source, Span};
 use model::models::{SHIPPED, shipped, unknown};
 
@@ -128,7 +129,7 @@ impl Models {
 
     /// A shipped model; `None` if there is none of that name.
     pub fn shipped(&self, name: &str) -> Option<Arc<LoadedModel>> {
-        let mut known = self.shipped.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.shipped);
         let load = || {
             // Tests load every shipped model, so there are no diagnostics to lose.
             let loaded = cat::load(&shipped_source(name)?, &load_shipped_include).ok()?;
@@ -172,7 +173,7 @@ impl Models {
     /// A shipped model, or one of a file that the header of a test names that was loaded.
     pub fn named(&self, name: &str) -> Option<Arc<LoadedModel>> {
         self.shipped(name).or_else(|| {
-            let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+            let files = lock(&self.files);
             let mut loaded = files.values().filter_map(|model| model.as_ref().ok());
             loaded.find(|model| model.name() == name).cloned()
         })
@@ -189,7 +190,7 @@ impl Models {
     fn file(&self, name: &str, source: &Source) -> Result<Arc<LoadedModel>, Box<Diagnostic>> {
         let folder = Path::new(&source.name).parent().unwrap_or(Path::new(""));
         let path = folder.join(name).to_string_lossy().into_owned();
-        let mut known = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.files);
         // What it is warned of is for `litmus check`.
         let load = || match load_file(&path) {
             Ok((model, _)) => Ok(Arc::new(model)),

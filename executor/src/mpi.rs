@@ -11,11 +11,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::str::FromStr;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use compiler::c::fabric::{self, Fabric};
+use lang::mutex::lock;
 use lang::source::Source;
 use serde_json::{Map, Value};
 
@@ -153,7 +154,7 @@ impl Mpi {
         job: &Job<'_>,
         is_over: IsOver<'_>,
     ) -> Result<Option<Observations>, String> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = lock(&self.turn);
         let mut command = Command::new(&self.launcher.program);
         command.args(&self.launcher.options).args(["-n", &nodes.to_string()]).arg(program);
         command.args(["-n", &runs.to_string(), "-s", &seed.to_string()]);

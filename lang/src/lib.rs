@@ -6,6 +6,7 @@
 pub mod diagnostic;
 mod front;
 pub mod limits;
+pub mod mutex;
 pub mod outcome;
 pub mod program;
 pub mod source;

@@ -9,10 +9,12 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use web_time::Instant;
+
+use crate::mutex::lock;
 
 /// When to give up.
 #[derive(Clone, Debug, Default)]
@@ -230,7 +232,7 @@ impl Memory {
 fn is_largest() -> bool {
     let own =
         TAKEN.with_borrow(|taken| taken.as_ref().map_or(0, |taken| taken.load(Ordering::Relaxed)));
-    let works = WORKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let works = lock(&WORKS);
     works.iter().all(|taken| taken.load(Ordering::Relaxed) <= own)
 }
 
@@ -246,7 +248,7 @@ impl Entry {
         }
         let taken = Arc::new(AtomicU64::new(0));
         TAKEN.set(Some(Arc::clone(&taken)));
-        WORKS.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&taken));
+        lock(&WORKS).push(Arc::clone(&taken));
         Self(Some(taken))
     }
 }
@@ -255,7 +257,7 @@ impl Drop for Entry {
     fn drop(&mut self) {
         if let Some(own) = &self.0 {
             TAKEN.set(None);
-            let mut works = WORKS.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut works = lock(&WORKS);
             works.retain(|taken| !Arc::ptr_eq(taken, own));
         }
     }

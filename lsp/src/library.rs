@@ -1,10 +1,11 @@
 //! What is known of a library's text.
 
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex};
 
 use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
 use lang::library::Library;
+use lang::mutex::lock;
 use lang::source::{Source, Span};
 use model::library::{self, shipped};
 use model::{models, refine};
@@ -108,7 +109,7 @@ impl LibraryText {
 /// What only calls show, of the library that is edited.
 fn wrong_at_calls(library: &Library, base: &Model) -> Vec<Diagnostic> {
     static CALLS: LazyLock<Mutex<refine::Calls>> = LazyLock::new(Mutex::default);
-    let mut calls = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut calls = lock(&CALLS);
     refine::wrong_at_calls_again(shipped(), library, base, &mut calls)
 }
 

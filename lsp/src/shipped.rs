@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use lang::cat::{self, Loaded};
 use lang::diagnostic::Diagnostic;
+use lang::mutex::lock;
 use lang::source::Source;
 use model::library::SHIPPED as LIBRARIES;
 use model::models::{SHIPPED, shipped};
@@ -30,7 +31,7 @@ pub const FOLDER: &str = "<shipped>/";
 pub fn model(name: &str) -> Option<Arc<ReadyModel>> {
     static LOADED: LazyLock<Mutex<HashMap<String, Arc<ReadyModel>>>> =
         LazyLock::new(Mutex::default);
-    let mut known = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = lock(&LOADED);
     if let Some(model) = known.get(name) {
         return Some(Arc::clone(model));
     }

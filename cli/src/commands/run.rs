@@ -14,8 +14,8 @@ mod verbs;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, ValueEnum};
 use evidence::judge::Answers;
@@ -24,6 +24,7 @@ use evidence::reports::{self, data, part_of};
 use executor::mpi::Launcher;
 use executor::sim::Sim;
 use lang::diagnostic::Code;
+use lang::mutex::lock;
 use serde_json::json;
 
 use super::report::making::{self, Making};
@@ -381,7 +382,7 @@ fn run_all(
     summary.unusable = report.broken_files().saturating_sub(summary.broken_files);
     let was_stopped = stop.load(Ordering::Relaxed);
     let is_complete = !was_stopped && !worked.is_short && !is_cut;
-    if let Some(writer) = &mut *writer.lock().unwrap_or_else(PoisonError::into_inner)
+    if let Some(writer) = &mut *lock(&writer)
         && report.exit != Exit::Unwritable
     {
         let places: HashMap<String, usize> =

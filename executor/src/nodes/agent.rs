@@ -4,8 +4,10 @@ use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+use lang::mutex::lock;
 
 use super::cores::Place;
 use super::handshake;
@@ -235,9 +237,7 @@ fn work(
         }
     };
     std::thread::Builder::new().name("litmus-listener".to_owned()).spawn(listen)?;
-    let say = |answer: &Reply| {
-        send(&mut *outgoing.lock().unwrap_or_else(PoisonError::into_inner), answer)
-    };
+    let say = |answer: &Reply| send(&mut *lock(&outgoing), answer);
     let mut worker = Worker { device: None, prepared: None, open, limits };
     loop {
         let ask = match asks.recv_timeout(Duration::from_secs(1)) {

@@ -1,11 +1,12 @@
 //! The backends `verbs` and `ofi`: run a test on all machines.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use compiler::code::ThreadCode;
 use compiler::library::Libraries;
 use compiler::plan::Plan;
+use lang::mutex::lock;
 use lang::program::NodeId;
 use serde_json::{Map, Value as Json};
 
@@ -42,7 +43,7 @@ impl Verbs {
 
     /// Locks the cluster: only one test runs at a time, because tests would disturb each other.
     fn cluster(&self) -> MutexGuard<'_, Cluster> {
-        self.cluster.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.cluster)
     }
 }
 

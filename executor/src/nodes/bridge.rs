@@ -22,8 +22,10 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+use lang::mutex::lock;
 
 use super::link::with_port;
 use super::secret::{Secret, random};
@@ -89,11 +91,6 @@ struct Inner {
     /// How many callers are in the handshake.
     guests: AtomicUsize,
     log: Log,
-}
-
-/// Locks a mutex even if another thread has panicked: every use leaves the guarded data valid.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Starts a thread.

@@ -3,7 +3,9 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, Weak};
+
+use lang::mutex::lock;
 
 use super::{
     Address, Arrival, AtomicCapability, Device, DeviceInfo, Endpoint, RdmaError, RdmaErrorKind,
@@ -83,10 +85,6 @@ impl Device for MemoryDevice {
             into: None,
         }))
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn failed(message: &str) -> RdmaError {

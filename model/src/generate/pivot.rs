@@ -3,9 +3,10 @@
 //! programming", §6.)
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use lang::cat::model::Model;
+use lang::mutex::lock;
 
 use super::distinguish::{Undecided, differ};
 use super::program::test;
@@ -80,7 +81,7 @@ impl<'m> Pivot<'m> {
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<Shape, bool>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.known)
     }
 
     fn differ(&self, shape: Shape) -> Result<bool, Undecided> {

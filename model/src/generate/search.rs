@@ -1,12 +1,13 @@
 //! Makes candidates: small programs on which two models are likely to differ, by size.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use lang::Test;
 use lang::cat::model::Model;
 use lang::limits;
+use lang::mutex::{self, lock};
 
 use super::cycles::closed;
 use super::distinguish::{Condition, Undecided, difference};
@@ -102,23 +103,23 @@ fn ordered(
             limits::look_now();
             found.push((shape.clone(), Ordered::new(shape, completion, model)));
         }
-        all.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+        lock(&all).extend(found);
     };
     // The limits of this thread apply to all workers.
     let (limits, reached) = (limits::current(), Mutex::new(None));
     let limited = || {
         if let Err(limit) = limits.within(work) {
-            reached.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(limit);
+            lock(&reached).get_or_insert(limit);
         }
     };
     std::thread::scope(|scope| {
         (1..jobs).for_each(|_| drop(scope.spawn(limited)));
         limited();
     });
-    if let Some(limit) = reached.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    if let Some(limit) = mutex::into_inner(reached) {
         limits::give_up(limit);
     }
-    all.into_inner().unwrap_or_else(PoisonError::into_inner)
+    mutex::into_inner(all)
 }
 
 /// Programs that one model may forbid and another may allow.

@@ -1,9 +1,11 @@
 //! How far a run is, as lines on stderr: for logs, where no progress bar can be.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use lang::mutex::lock;
 
 use crate::terminal::Look;
 
@@ -45,7 +47,7 @@ impl Heartbeat {
 
     /// What to say, if it is time to say something.
     fn line(&self, test: &str, runs: u64, wanted: u64) -> Option<String> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.last);
         if last.elapsed() < self.every {
             return None;
         }

@@ -1,10 +1,11 @@
 //! What a test has shown so far is written every few seconds, so that a process that is killed loses no more
 //! than that.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use evidence::observation::Observations;
+use lang::mutex::{self, lock};
 
 /// After how long what was seen is written.
 pub const EVERY: Duration = Duration::from_secs(5);
@@ -39,7 +40,7 @@ impl<'a> Parts<'a> {
 
     /// More was seen. What cannot be written now is kept for later.
     pub fn take(&self, more: &Observations) {
-        let mut rest = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rest = lock(&self.rest);
         rest.seen = std::mem::take(&mut rest.seen).merge(more.clone());
         let took = rest.since.elapsed();
         if took >= self.every && (self.write)(&rest.seen, took) {
@@ -50,7 +51,7 @@ impl<'a> Parts<'a> {
 
     /// What is left at the end.
     pub fn rest(self) -> Rest {
-        self.rest.into_inner().unwrap_or_else(PoisonError::into_inner)
+        mutex::into_inner(self.rest)
     }
 }
 
@@ -66,7 +67,7 @@ mod tests {
     fn parts_and_the_rest_are_the_whole() {
         let written = Mutex::new(Vec::new());
         let write = |part: &Observations, _| {
-            let mut all = written.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = lock(&written);
             all.push(part.blocked);
             // The disk is full at the second time.
             all.len() != 2

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use evidence::judge::{Answers, NotJudged, Program};
@@ -14,6 +14,7 @@ use executor::backend::{Backend, Control, Job, line, measure};
 use lang::Test;
 use lang::cat::model::Hardware;
 use lang::diagnostic::{Code, Diagnostic, Severity};
+use lang::mutex::lock;
 use lang::source::Source;
 use model::allowed::undefined_calls;
 use model::engine::Request;
@@ -332,7 +333,7 @@ impl Runner<'_> {
         let seconds = |took: Duration| (!is_reproducible()).then(|| rounded(took));
         let began = Instant::now();
         let write = |seen: &Observations, took| {
-            let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut writer = lock(self.writer);
             let Some(writer) = &mut *writer else { return false };
             let part = line(job, identities.clone(), (Status::Interrupted, None), seen);
             writer.append(&TestRecord { part: true, seconds: seconds(took), ..part }).is_ok()

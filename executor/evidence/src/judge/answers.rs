@@ -1,11 +1,12 @@
 //! Judging, where each model is asked once about each program.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use compiler::library::{Depth, Libraries, inline};
 use lang::Test;
 use lang::cat::model::Model;
+use lang::mutex::lock;
 use lang::outcome::Outcome;
 use model::allowed::Allowed;
 use model::machine::{self, Variant};
@@ -132,14 +133,13 @@ impl<'a> Answers<'a> {
 
     /// What whole threads show, one after another.
     fn serial(&self, program: &Program<'_>) -> Option<Arc<BTreeSet<Outcome>>> {
-        let lock = || self.serial.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lock().get(&program.body) {
+        if let Some(known) = lock(&self.serial).get(&program.body) {
             return known.clone();
         }
         let runnable = inline(program.test, program.libraries, Depth::Full).ok();
         let found = runnable.and_then(|test| machine::serial(&test)).map(Arc::new);
         if self.keeps {
-            lock().insert(program.body.clone(), found.clone());
+            lock(&self.serial).insert(program.body.clone(), found.clone());
         }
         found
     }
@@ -153,13 +153,12 @@ impl<'a> Answers<'a> {
             return Ok(ModelSays::unknown(reason.clone()));
         }
         let key = (program.body.clone(), judge.identity.hash.clone());
-        let lock = || self.says.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lock().get(&key) {
+        if let Some(known) = lock(&self.says).get(&key) {
             return Ok(known.clone());
         }
         let says = (self.ask)(program.test, &judge.model, program.libraries)?;
         if self.keeps {
-            lock().insert(key, says.clone());
+            lock(&self.says).insert(key, says.clone());
         }
         Ok(says)
     }
@@ -167,8 +166,7 @@ impl<'a> Answers<'a> {
     /// What the sequentially consistent machine shows. It only colors histograms, so exploring it is good
     /// enough.
     pub(crate) fn sequential(&self, program: &Program<'_>) -> Option<Arc<BTreeSet<Outcome>>> {
-        let lock = || self.sc.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lock().get(&program.body) {
+        if let Some(known) = lock(&self.sc).get(&program.body) {
             return known.clone();
         }
         let variant = Variant::from_name("sc")?;
@@ -176,7 +174,7 @@ impl<'a> Answers<'a> {
         let found = machine::explore(program.test, variant, limits).ok();
         let found = found.filter(|found| found.complete);
         let found = found.map(|found| Arc::new(found.outcomes.into_iter().collect()));
-        lock().insert(program.body.clone(), found.clone());
+        lock(&self.sc).insert(program.body.clone(), found.clone());
         found
     }
 }

@@ -1,10 +1,11 @@
 //! The search for what a machine does not keep.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use lang::cat::model::Model;
+use lang::mutex::lock;
 use lang::outcome::Outcome;
 use lang::program::{StmtKind, each};
 use model::allowed::Question;
@@ -274,8 +275,7 @@ impl<'a> Search<'a> {
     /// not have, and where all of a tier together are not enough, none is.
     fn of_tier(&self, tier: Tier, case: &Case<'_>) -> BTreeSet<usize> {
         let key = (case.found[0], tier);
-        let lock = || self.memory.explains.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lock().get(&key) {
+        if let Some(known) = lock(&self.memory.explains).get(&key) {
             return known.clone();
         }
         let all: Vec<usize> =
@@ -300,7 +300,7 @@ impl<'a> Search<'a> {
                     .filter(|index| self.allows(&self.candidates[*index].model, case)),
             );
         }
-        lock().insert(key, found.clone());
+        lock(&self.memory.explains).insert(key, found.clone());
         found
     }
 
@@ -361,13 +361,12 @@ impl<'a> Search<'a> {
 
     /// In how many tests a candidate allows more.
     fn extra(&self, index: usize) -> usize {
-        let lock = || self.memory.extra.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lock().get(&index) {
+        if let Some(known) = lock(&self.memory.extra).get(&index) {
             return *known;
         }
         let model = &self.candidates[index].model;
         let found = self.extra_tests(model);
-        lock().insert(index, found);
+        lock(&self.memory.extra).insert(index, found);
         found
     }
 

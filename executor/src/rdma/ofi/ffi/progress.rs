@@ -3,9 +3,11 @@
 
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+use lang::mutex::lock;
 
 use super::sys;
 
@@ -57,13 +59,13 @@ impl Progress {
 impl Shared {
     fn change(&self, how: impl FnOnce(&mut Vec<Completions>)) {
         self.waiting.fetch_add(1, Ordering::AcqRel);
-        how(&mut self.queues.lock().unwrap_or_else(PoisonError::into_inner));
+        how(&mut lock(&self.queues));
         self.waiting.fetch_sub(1, Ordering::AcqRel);
     }
 
     fn work(&self) {
         while !self.over.load(Ordering::Acquire) {
-            let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+            let queues = lock(&self.queues);
             for Completions(queue) in queues.iter() {
                 let queue = queue.as_ptr();
                 // SAFETY: it is open, since its endpoint removes it from the list first. Nothing is taken, so
