@@ -285,22 +285,14 @@ impl Checker<'_> {
                 };
                 self.place(place, &memory);
             }
-            Expr::Set(all) | Expr::Function(_, all, _) => {
-                if let Expr::Function(name, _, span) = expr
-                    && !FUNCTIONS.contains(&name.as_str())
-                {
-                    self.no_function(name, *span);
-                }
-                all.iter().for_each(|inner| self.expression(inner, in_body));
-            }
-            Expr::Not(inner) => self.expression(inner, in_body),
-            Expr::Binary(_, left, right)
-            | Expr::Without(left, right)
-            | Expr::Union(left, right) => {
-                self.expression(left, in_body);
-                self.expression(right, in_body);
-            }
+            Expr::Function(name, _, span) => self.function(name, *span),
+            Expr::Set(_)
+            | Expr::Not(_)
+            | Expr::Binary(..)
+            | Expr::Without(..)
+            | Expr::Union(..) => {}
         }
+        expr.parts().for_each(|part| self.expression(part, in_body));
     }
 
     fn is_attribute(&self, place: &Place) -> bool {

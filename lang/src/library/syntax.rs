@@ -28,20 +28,10 @@ impl Memory {
     /// The names by which its count and initial value refer to the object.
     pub fn objects_named(&self) -> Vec<String> {
         fn collect(expr: &Expr, found: &mut Vec<String>) {
-            match expr {
-                Expr::Place(place) | Expr::Remote(place) => found.extend(place.object.clone()),
-                Expr::Set(all) | Expr::Function(_, all, _) => {
-                    all.iter().for_each(|inner| collect(inner, found));
-                }
-                Expr::Not(inner) => collect(inner, found),
-                Expr::Binary(_, left, right)
-                | Expr::Without(left, right)
-                | Expr::Union(left, right) => {
-                    collect(left, found);
-                    collect(right, found);
-                }
-                Expr::Number(_) | Expr::Bottom | Expr::Name(..) => {}
+            if let Expr::Place(place) | Expr::Remote(place) = expr {
+                found.extend(place.object.clone());
             }
+            expr.parts().for_each(|part| collect(part, found));
         }
         let mut found = Vec::new();
         self.count.iter().chain(&self.initial).for_each(|expr| collect(expr, &mut found));
@@ -200,6 +190,23 @@ pub enum Expr {
     Without(Box<Expr>, Box<Expr>),
     /// `a | b` of sets.
     Union(Box<Expr>, Box<Expr>),
+}
+
+impl Expr {
+    /// The expressions that it is made of, in order. Those in a place are not among them.
+    pub fn parts(&self) -> impl Iterator<Item = &Self> {
+        let (all, first, second) = match self {
+            Self::Set(all) | Self::Function(_, all, _) => (&all[..], None, None),
+            Self::Not(inner) => (&[][..], Some(inner), None),
+            Self::Binary(_, left, right)
+            | Self::Without(left, right)
+            | Self::Union(left, right) => (&[][..], Some(left), Some(right)),
+            Self::Number(_) | Self::Bottom | Self::Name(..) | Self::Place(_) | Self::Remote(_) => {
+                (&[][..], None, None)
+            }
+        };
+        all.iter().chain(first.into_iter().chain(second).map(AsRef::as_ref))
+    }
 }
 
 /// What well-formed programs meet.

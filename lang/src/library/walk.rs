@@ -108,16 +108,8 @@ fn in_place(place: &Place, visit: &mut impl FnMut(&Place)) {
 }
 
 fn in_expr(expr: &Expr, visit: &mut impl FnMut(&Place)) {
-    match expr {
-        Expr::Number(_) | Expr::Bottom | Expr::Name(..) => {}
-        Expr::Place(place) | Expr::Remote(place) => in_place(place, visit),
-        Expr::Set(all) | Expr::Function(_, all, _) => {
-            all.iter().for_each(|inner| in_expr(inner, visit));
-        }
-        Expr::Not(inner) => in_expr(inner, visit),
-        Expr::Binary(_, left, right) | Expr::Without(left, right) | Expr::Union(left, right) => {
-            in_expr(left, visit);
-            in_expr(right, visit);
-        }
+    if let Expr::Place(place) | Expr::Remote(place) = expr {
+        in_place(place, visit);
     }
+    expr.parts().for_each(|part| in_expr(part, visit));
 }

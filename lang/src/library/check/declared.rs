@@ -106,24 +106,21 @@ impl Checker<'_> {
                 let message = "expected a number, found `bot`".to_owned();
                 self.error(Code::UnknownName, span, message, None);
             }
-            Expr::Function(name, all, place) => {
-                if !FUNCTIONS.contains(&name.as_str()) {
-                    self.no_function(name, *place);
-                }
-                all.iter().for_each(|inner| self.known(memory, inner, is_initial));
-            }
-            Expr::Set(all) => all.iter().for_each(|inner| self.known(memory, inner, is_initial)),
-            Expr::Not(inner) => self.known(memory, inner, is_initial),
-            Expr::Binary(_, left, right)
-            | Expr::Without(left, right)
-            | Expr::Union(left, right) => {
-                self.known(memory, left, is_initial);
-                self.known(memory, right, is_initial);
-            }
+            Expr::Function(name, _, place) => self.function(name, *place),
+            Expr::Set(_)
+            | Expr::Not(_)
+            | Expr::Binary(..)
+            | Expr::Without(..)
+            | Expr::Union(..) => {}
         }
+        expr.parts().for_each(|part| self.known(memory, part, is_initial));
     }
 
-    pub(super) fn no_function(&mut self, name: &str, span: Span) {
+    /// A function must be one that there is.
+    pub(super) fn function(&mut self, name: &str, span: Span) {
+        if FUNCTIONS.contains(&name) {
+            return;
+        }
         let near = nearest(name, FUNCTIONS);
         let message = format!("expected a function, found `{name}`");
         let help = format!("the functions are {}", FUNCTIONS.join(", "));

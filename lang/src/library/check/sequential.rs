@@ -53,8 +53,7 @@ fn is_known(expr: &Expr) -> bool {
             let is_plain = place.object.is_some() && place.node.is_none();
             is_plain && place.index.is_empty() && ATTRIBUTES.contains(&place.name.as_str())
         }
-        Expr::Not(inner) => is_known(inner),
-        Expr::Binary(_, left, right) => is_known(left) && is_known(right),
+        Expr::Not(_) | Expr::Binary(..) => expr.parts().all(is_known),
         _ => false,
     }
 }
@@ -124,10 +123,8 @@ impl Wrong {
             Expr::Function(name, _, place) => {
                 self.add(*place, &format!("a value, found `{name}(…)`"), STATEMENTS);
             }
-            Expr::Not(inner) => self.expr(inner, span),
-            Expr::Binary(_, left, right) => {
-                self.expr(left, span);
-                self.expr(right, span);
+            Expr::Not(_) | Expr::Binary(..) => {
+                expr.parts().for_each(|part| self.expr(part, span));
             }
         }
     }
