@@ -10,7 +10,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use campaign::journal::Journal;
@@ -19,6 +19,7 @@ use compiler::library::Libraries;
 use lang::cat::model::Model;
 use lang::library::Library;
 use lang::limits::Limits;
+use lang::mutex::{into_inner, lock};
 use model::allowed::Options;
 use model::models::UNDER_LIBRARIES;
 use model::refine::{Answer, Bounds, Client, MOST, OWN, Refinement, by_default, clients};
@@ -322,7 +323,7 @@ impl Check<'_> {
         let progress = terminal.progress();
         let shared = Mutex::new((record.as_mut(), Ok(())));
         let keep = |client: usize, answer: &Result<Answer, String>| {
-            let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut shared = lock(&shared);
             let ((Some(record), Ok(())), Ok(answer)) = (&mut *shared, answer) else { return };
             shared.1 = record.line(&Checked { client, came: Came::of(answer) });
         };
@@ -345,7 +346,7 @@ impl Check<'_> {
                     unknown
                 }
             });
-            let written = shared.lock().unwrap_or_else(PoisonError::into_inner).1.is_ok();
+            let written = lock(&shared).1.is_ok();
             // What the signal cut short is as if it had not begun.
             if !written || is_cut(&answer) {
                 return ControlFlow::Break(());
@@ -357,7 +358,7 @@ impl Check<'_> {
         };
         let jobs = self.arguments.jobs.count();
         map_in_order(rest, jobs, self.stop, work, each);
-        shared.into_inner().unwrap_or_else(PoisonError::into_inner).1?;
+        into_inner(shared).1?;
         let client = |line: &Json| usize::try_from(line.get("client")?.as_u64()?).ok();
         let place = |line: &Json| client(line).filter(|client| counted.contains(client));
         record.as_mut().map_or(Ok(()), |record| record.arrange(place))?;

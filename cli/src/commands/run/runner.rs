@@ -111,7 +111,7 @@ impl Runner<'_> {
 
     /// Adds lines to the record at once: a result may wait long for those of earlier tests.
     fn record(&self, records: &[TestRecord]) -> io::Result<()> {
-        match &mut *self.writer.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &mut *lock(self.writer) {
             Some(writer) => records.iter().try_for_each(|record| writer.append(record)),
             None => Ok(()),
         }
