@@ -90,7 +90,8 @@ impl Journal {
             _ => {}
         }
         let (mut journal, text) = Self::open(path)?;
-        let text = String::from_utf8_lossy(&text);
+        let text = String::from_utf8(text)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "expected UTF-8 text"))?;
         let whole = whole_lines(&text);
         let mut lines = whole.lines();
         let first = lines.next();

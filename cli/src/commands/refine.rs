@@ -38,7 +38,7 @@ use crate::problem::Problem;
 use crate::shard::ShardOption;
 use crate::sink::Sink;
 use crate::terminal::Terminal;
-use record::{Came, Checked};
+use record::{Checked, ClientResult};
 use show::Ended;
 use tally::Tally;
 
@@ -325,7 +325,7 @@ impl Check<'_> {
         let keep = |client: usize, answer: &Result<Answer, String>| {
             let mut shared = lock(&shared);
             let ((Some(record), Ok(())), Ok(answer)) = (&mut *shared, answer) else { return };
-            shared.1 = record.line(&Checked { client, came: Came::of(answer) });
+            shared.1 = record.line(&Checked { client, came: ClientResult::of(answer) });
         };
         let is_cut = |answer: &Result<Answer, String>| {
             self.stop.load(Ordering::Relaxed) && matches!(answer, Ok(Answer::Unknown(_)))

@@ -13,13 +13,14 @@ mod tune;
 mod verbs;
 
 use std::collections::HashMap;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use clap::{Args, ValueEnum};
 use evidence::judge::Answers;
-use evidence::record::RecordWriter;
+use evidence::record::{Ended, RecordWriter};
 use evidence::reports::{self, data, part_of};
 use executor::mpi::Launcher;
 use executor::sim::Sim;
@@ -385,27 +386,31 @@ fn run_all(
     if let Some(writer) = &mut *lock(&writer)
         && report.exit != Exit::Unwritable
     {
-        let places: HashMap<String, usize> =
-            inputs.iter().enumerate().map(|(at, input)| (input.name(), at)).collect();
-        let has_old = |file: &str| plan.previous.as_ref().is_some_and(|old| old.has_file(file));
         // What was done beyond a cut is as if it had not begun.
-        let counts = |file: &str, at: usize| !is_cut || at < worked.done || has_old(file);
-        let place = |file: &str| match places.get(file) {
-            Some(at) => counts(file, *at).then_some(*at),
-            None => Some(usize::MAX),
-        };
-        let arranged = writer.arrange(place);
-        if let Err(error) = arranged {
+        let counted = if is_cut { &inputs[..worked.done] } else { inputs };
+        let exit = report.shard.as_ref().map(|_| report.exit.code());
+        let now = plan::now();
+        let ended = Ended { at: now.as_deref(), is_complete, exit };
+        let written = arrange(writer, plan, inputs, counted).and_then(|()| writer.end(ended));
+        if let Err(error) = written {
             report.problem(plan.unwritable(&error));
         }
-        end_record(writer, is_complete, plan, report);
     }
     was_stopped
 }
 
-fn end_record(writer: &mut RecordWriter, is_complete: bool, plan: &Plan, report: &mut Sink<'_>) {
-    let exit = report.shard.as_ref().map(|_| report.exit.code());
-    if let Err(error) = writer.end(plan::now().as_deref(), is_complete, exit) {
-        report.problem(plan.unwritable(&error));
-    }
+/// Puts a record into the order of the inputs. Of those that do not count, only what it had before stays.
+fn arrange(
+    writer: &mut RecordWriter,
+    plan: &Plan,
+    inputs: &[Input],
+    counted: &[Input],
+) -> io::Result<()> {
+    let places: HashMap<String, usize> =
+        inputs.iter().enumerate().map(|(at, input)| (input.name(), at)).collect();
+    let was_there = |file: &str| plan.previous.as_ref().is_some_and(|old| old.has_file(file));
+    writer.arrange(|file| match places.get(file) {
+        Some(at) => (*at < counted.len() || was_there(file)).then_some(*at),
+        None => Some(usize::MAX),
+    })
 }

@@ -22,7 +22,7 @@ pub use campaign::digest::{Digest, fnv1a, hash_text};
 pub use campaign::shard::ShardOf;
 pub use file::{End, ReadError, Record};
 pub use host::{Host, NodeInfo, iso8601};
-pub use writer::{RecordWriter, write_whole};
+pub use writer::{Ended, RecordWriter, write_whole};
 
 /// The format of records that this version writes and reads.
 pub const SCHEMA: &str = "litmus-record/1";

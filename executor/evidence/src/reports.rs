@@ -11,9 +11,9 @@ pub mod compare;
 pub mod data;
 mod evidence;
 mod findings;
-pub mod judging;
 pub mod logs;
 mod mutants;
+pub mod rejudge;
 mod setup;
 mod silence;
 pub mod statistics;
@@ -35,7 +35,7 @@ use data::{
     Verdict,
 };
 use findings::FoundViolation;
-use judging::{Judged, JudgedLine, JudgedRecord};
+use rejudge::{Judged, JudgedLine, JudgedRecord};
 pub use verdict::{counted, part as part_of};
 
 /// A record, and the file that it is from.
@@ -103,12 +103,12 @@ impl Request<'_> {
     }
 }
 
-/// Makes a report of records whose lines were judged by [`judging::judge_lines`]. What a baseline has is in
+/// Makes a report of records whose lines were judged by [`rejudge::judge_lines`]. What a baseline has is in
 /// the comparison, and nowhere else.
 pub fn compute(sources: &[Source], lines: Vec<JudgedLine<'_>>, request: &Request<'_>) -> Report {
     let first = request.first().min(sources.len());
     let (baseline, lines) = lines.into_iter().partition(|line| line.run < first);
-    let (baseline, mut judged) = (judging::gather(baseline), judging::gather(lines));
+    let (baseline, mut judged) = (rejudge::gather(baseline), rejudge::gather(lines));
     let mut runs = setup::runs(sources, first, request.shell);
     let keys = runs.iter().map(|run| run.key.clone()).collect();
     let compared = (sources.len() > 1)

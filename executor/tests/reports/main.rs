@@ -11,7 +11,7 @@ use evidence::record::{
     Header, Host, ModelIdentity, Record, SCHEMA, StateCount, Status, TestRecord, hash_text,
 };
 use evidence::reports::data::{CellEvidence, Lost, Report, VerdictWord};
-use evidence::reports::judging::judge_lines;
+use evidence::reports::rejudge::judge_lines;
 use evidence::reports::{Request, Shell, Source, compute, logs};
 use executor::backend::{Backend, Control, Job, measure};
 use executor::sim::Sim;

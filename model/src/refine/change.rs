@@ -83,7 +83,7 @@ pub struct Changes {
 }
 
 /// What came of an implementation.
-enum Came {
+enum ChangeResult {
     Sound,
     Refuted(Box<Counterexample>),
     Open(String),
@@ -107,7 +107,7 @@ impl Changing<'_> {
                 continue;
             }
             let chosen: Vec<&Edit> = set.iter().map(|one| &edits[*one]).collect();
-            if matches!(search.ask(&chosen), Came::Sound) {
+            if matches!(search.ask(&chosen), ChangeResult::Sound) {
                 search.take(&chosen);
                 sound.push(set);
             }
@@ -136,15 +136,15 @@ impl Changing<'_> {
             }
             let chosen: Vec<&Edit> = set.iter().map(|one| &edits[*one]).collect();
             match search.ask(&chosen) {
-                Came::Sound => sound.push(set),
-                Came::Refuted(without) => {
+                ChangeResult::Sound => sound.push(set),
+                ChangeResult::Refuted(without) => {
                     let statements = chosen.iter().map(|edit| edit.words.clone()).collect();
                     search.changes.needed.push(Needed { statements, without });
                     harmful.push(set);
                 }
                 // The answer says so; what has more is not looked at.
-                Came::Open(_) => harmful.push(set),
-                Came::Wrong => {
+                ChangeResult::Open(_) => harmful.push(set),
+                ChangeResult::Wrong => {
                     search.open("without a statement, the text is not a library".to_owned());
                     harmful.push(set);
                 }
@@ -269,7 +269,7 @@ impl<'a> Search<'a> {
     /// Begins with the implementation as it is.
     fn new(changing: &'a Changing<'a>) -> Self {
         let mut search = Self { changing, first: Vec::new(), changes: Changes::default() };
-        search.changes.is_sound = matches!(search.ask(&[]), Came::Sound);
+        search.changes.is_sound = matches!(search.ask(&[]), ChangeResult::Sound);
         search
     }
 
@@ -290,20 +290,20 @@ impl<'a> Search<'a> {
         self.changes.sets.push(Changed { changes, text });
     }
 
-    fn ask(&mut self, edits: &[&Edit]) -> Came {
+    fn ask(&mut self, edits: &[&Edit]) -> ChangeResult {
         self.changes.asked += 1;
         let came = self.came(edits);
-        if let Came::Open(why) = &came {
+        if let ChangeResult::Open(why) = &came {
             self.open(why.clone());
         }
         came
     }
 
-    fn came(&mut self, edits: &[&Edit]) -> Came {
+    fn came(&mut self, edits: &[&Edit]) -> ChangeResult {
         let Changing { libraries, library, base, load, clients, options, .. } = self.changing;
-        let Some(changed) = self.changing.changed(edits) else { return Came::Wrong };
+        let Some(changed) = self.changing.changed(edits) else { return ChangeResult::Wrong };
         let refinement = Refinement::new(libraries, library, Some(&changed), base, load);
-        let Ok(refinement) = refinement else { return Came::Wrong };
+        let Ok(refinement) = refinement else { return ChangeResult::Wrong };
         let (first, mut open) = (self.first.clone(), None);
         let rest = (0..clients.len()).filter(|number| !first.contains(number));
         for number in first.iter().copied().chain(rest) {
@@ -314,16 +314,16 @@ impl<'a> Search<'a> {
                 Ok(Ok(Answer::Holds { .. } | Answer::Nothing | Answer::IllFormed)) => {}
                 Ok(Ok(Answer::Unknown(why))) => open = Some(why),
                 Err(reached) => open = Some(reached.to_string()),
-                Ok(Err(error)) => return Came::Open(error),
+                Ok(Err(error)) => return ChangeResult::Open(error),
                 Ok(Ok(Answer::Refuted(found))) => {
                     // The last that refuted is likely to refute the next.
                     self.first.retain(|known| *known != number);
                     self.first.insert(0, number);
-                    return Came::Refuted(found);
+                    return ChangeResult::Refuted(found);
                 }
             }
         }
-        open.map_or(Came::Sound, Came::Open)
+        open.map_or(ChangeResult::Sound, ChangeResult::Open)
     }
 }
 

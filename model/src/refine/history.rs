@@ -30,7 +30,7 @@ use crate::allowed::Options;
 use crate::asking::{Refused, first_message};
 use crate::machine::{Exploration, Histories, Limits, Stuck, Variant, Witness};
 use object::{Call, Objects};
-use order::{Came, Happened, History};
+use order::{Happened, History, Progress};
 use picture::{Drawn, picture};
 
 /// A call in a client's text.
@@ -188,14 +188,14 @@ impl Timed<'_> {
             let index = self.shown.get(&register)?;
             outcome.0.get(*index)?.word()
         };
-        self.history(word, |_| Came::Back)
+        self.history(word, |_| Progress::Returned)
     }
 
     /// The history with these values of registers, in which calls came so far.
     fn history(
         &self,
         word: impl Fn(RegisterId) -> Option<u64>,
-        came: impl Fn(&Written) -> Came,
+        came: impl Fn(&Written) -> Progress,
     ) -> History<'_> {
         let happened = self.written.iter().map(|written| {
             let returned = |(other, register): &(usize, RegisterId)| {
@@ -259,15 +259,15 @@ impl Timed<'_> {
     fn is_stuck(&self, stuck: &Stuck) -> Result<Option<Answer>, String> {
         let line = |span: Span| self.source.line_column(span.start).0;
         let came = |written: &Written| match stuck.at[written.thread] {
-            Some(at) if line(written.span) == line(at) => Came::In,
-            Some(at) if line(written.span) > line(at) => Came::Nowhere,
-            _ => Came::Back,
+            Some(at) if line(written.span) == line(at) => Progress::Begun,
+            Some(at) if line(written.span) > line(at) => Progress::NotBegun,
+            _ => Progress::Returned,
         };
         let word = |register: RegisterId| stuck.registers.get(register.0).copied();
         let mut history = self.history(word, came);
         // What calls read that did not return, and what they will, nothing says.
         for (happened, written) in history.calls.iter_mut().zip(&self.written) {
-            if happened.came != Came::Back {
+            if happened.came != Progress::Returned {
                 happened.after.clone_from(&written.earlier);
                 happened.result = None;
             }
@@ -283,7 +283,8 @@ impl Timed<'_> {
         );
         let returned = self.test.observables.iter().filter_map(|observable| {
             let Observed::Register(register) = observable.what else { return None };
-            let of = |one: &&Written| one.result == Some(register) && came(one) == Came::Back;
+            let of =
+                |one: &&Written| one.result == Some(register) && came(one) == Progress::Returned;
             self.written.iter().find(of)?;
             Some((observable.name.clone(), Value::of_word(word(register)?)))
         });

@@ -269,33 +269,33 @@ impl Helping<'_, '_> {
                 continue;
             };
             match self.helps(&set) {
-                Came::Helps => {
+                SetResult::Helps => {
                     helping.push(set.union(self.base).copied().collect());
                     known.push(set);
                 }
-                Came::Not(large) => clauses.push(self.missed(large)),
+                SetResult::Not(large) => clauses.push(self.missed(large)),
                 // The result says what is undecided; sets with this one in them are not looked at.
-                Came::Open => known.push(set),
+                SetResult::Open => known.push(set),
             }
         }
         (helping, clauses)
     }
 
-    fn helps(&mut self, set: &Set) -> Came {
+    fn helps(&mut self, set: &Set) -> SetResult {
         if let Some(together) = &mut self.together {
             self.asking.count += 1;
             match together.beyond(set) {
-                Beyond::Helps => return Came::Helps,
-                Beyond::Not(large) => return Came::Not(large),
+                Beyond::Helps => return SetResult::Helps,
+                Beyond::Not(large) => return SetResult::Not(large),
                 // Smaller questions may be answered within the limits.
                 Beyond::Unknown => self.together = None,
             }
         }
         let all: Set = set.union(self.base).copied().collect();
         match self.asking.forbids(self.edits, &all) {
-            Helps::Open => Came::Open,
-            helps if (helps == Helps::Yes) == self.is_weaker => Came::Not(set.clone()),
-            _ => Came::Helps,
+            Helps::Open => SetResult::Open,
+            helps if (helps == Helps::Yes) == self.is_weaker => SetResult::Not(set.clone()),
+            _ => SetResult::Helps,
         }
     }
 
@@ -313,7 +313,7 @@ impl Helping<'_, '_> {
             return set;
         }
         let all: Set = set.iter().chain(&more).copied().collect();
-        if let Came::Not(large) = self.helps(&all) {
+        if let SetResult::Not(large) = self.helps(&all) {
             return large;
         }
         if more.len() == 1 {
@@ -326,7 +326,7 @@ impl Helping<'_, '_> {
 }
 
 /// What came of a set of additions.
-enum Came {
+enum SetResult {
     Helps,
     /// This set, which has the one in it, does not.
     Not(Set),

@@ -8,7 +8,7 @@ use campaign::merge::{Flaw, Output, Refused, Whole};
 use campaign::shard::ShardOf;
 
 use super::Failure;
-use crate::commands::refine::record::{Came, Checked, Head, SCHEMA};
+use crate::commands::refine::record::{Checked, ClientResult, Head, SCHEMA};
 use crate::exit::Exit;
 use crate::output;
 use crate::terminal::Terminal;
@@ -18,7 +18,7 @@ use crate::terminal::Terminal;
 pub struct Check(Contents<Head, Checked>);
 
 impl Output for Check {
-    type Item = Came;
+    type Item = ClientResult;
 
     fn read(path: &Path, bytes: &[u8]) -> Result<(ShardOf, Self), Refused> {
         let mut content: Contents<Head, Checked> = Contents::parse(bytes, SCHEMA)
@@ -31,7 +31,7 @@ impl Output for Check {
         Ok((shard, Self(content)))
     }
 
-    fn take(&mut self, _: &ShardOf) -> Vec<(usize, Came)> {
+    fn take(&mut self, _: &ShardOf) -> Vec<(usize, ClientResult)> {
         self.0.items.drain(..).map(|Checked { client, came }| (client, came)).collect()
     }
 }
@@ -40,7 +40,7 @@ pub fn write(whole: Whole<Check>, place: &Path, terminal: &mut Terminal) -> Resu
     let Some(head) = whole.parts.first().map(|part| &part.content.0.head) else {
         return Ok(Exit::Fine);
     };
-    let known: BTreeMap<usize, Came> = whole.items.into_iter().collect();
+    let known: BTreeMap<usize, ClientResult> = whole.items.into_iter().collect();
     let items = known.iter().map(|(client, came)| Checked { client: *client, came: came.clone() });
     journal::replace(place, head, items)
         .map_err(|error| output::Failure::unwritable(place, error))?;
@@ -50,7 +50,7 @@ pub fn write(whole: Whole<Check>, place: &Path, terminal: &mut Terminal) -> Resu
     ));
     let decided = known.values().filter(|came| came.is_decided()).count();
     Ok(match () {
-        () if known.values().any(|came| *came == Came::Refuted) => Exit::Violation,
+        () if known.values().any(|came| *came == ClientResult::Refuted) => Exit::Violation,
         () if decided < head.clients => Exit::Unknown,
         () => Exit::Fine,
     })

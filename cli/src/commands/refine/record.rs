@@ -48,13 +48,13 @@ struct Identity {
 pub struct Checked {
     pub client: usize,
     #[serde(flatten)]
-    pub came: Came,
+    pub came: ClientResult,
 }
 
 /// What came of a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "kebab-case")]
-pub enum Came {
+pub enum ClientResult {
     Holds {
         outcomes: usize,
         cut_off: bool,
@@ -68,7 +68,7 @@ pub enum Came {
     Refuted,
 }
 
-impl Came {
+impl ClientResult {
     /// What is known of an answer when it is read again.
     pub fn of(answer: &Answer) -> Self {
         match answer {

@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 
 use model::refine::{Answer, Counterexample, Never};
 
-use super::record::Came;
+use super::record::ClientResult;
 
 /// What came of clients.
 #[derive(Default)]
 pub struct Tally {
     /// By their numbers among all.
-    pub known: BTreeMap<usize, Came>,
+    pub known: BTreeMap<usize, ClientResult>,
     /// The first that is refuted, and how.
     pub refuted: Option<(usize, Box<Counterexample>)>,
     /// What keeps the library from being checked.
@@ -27,7 +27,7 @@ impl Tally {
     pub fn take(&mut self, client: usize, answer: Result<Answer, String>) -> ControlFlow<()> {
         match answer {
             Ok(answer) => {
-                self.known.insert(client, Came::of(&answer));
+                self.known.insert(client, ClientResult::of(&answer));
                 if let Answer::Refuted(found) = answer {
                     self.refuted = Some((client, found));
                     return ControlFlow::Break(());
@@ -41,57 +41,57 @@ impl Tally {
         }
     }
 
-    fn count(&self, is_it: impl Fn(&Came) -> bool) -> usize {
+    fn count(&self, is_it: impl Fn(&ClientResult) -> bool) -> usize {
         self.known.values().filter(|came| is_it(came)).count()
     }
 
     /// Whether a client is to be checked.
     pub fn is_open(&self, client: usize) -> bool {
-        !self.known.get(&client).is_some_and(Came::is_decided)
+        !self.known.get(&client).is_some_and(ClientResult::is_decided)
     }
 
     /// How many clients are decided.
     pub fn decided(&self) -> usize {
-        self.count(Came::is_decided)
+        self.count(ClientResult::is_decided)
     }
 
     /// How many are not, though they were checked.
     pub fn undecided(&self) -> usize {
-        self.count(|came| matches!(came, Came::Unknown { .. }))
+        self.count(|came| matches!(came, ClientResult::Unknown { .. }))
     }
 
     /// Why, of the first of them.
     pub fn reason(&self) -> Option<&str> {
         self.known.values().find_map(|came| match came {
-            Came::Unknown { reason } => Some(reason.as_str()),
+            ClientResult::Unknown { reason } => Some(reason.as_str()),
             _ => None,
         })
     }
 
     /// How many are not well formed.
     pub fn ill_formed(&self) -> usize {
-        self.count(|came| *came == Came::IllFormed)
+        self.count(|came| *came == ClientResult::IllFormed)
     }
 
     /// How many do not end, by their specifications.
     pub fn nothing(&self) -> usize {
-        self.count(|came| *came == Came::Nothing)
+        self.count(|came| *came == ClientResult::Nothing)
     }
 
     /// How many were compared.
     pub fn compared(&self) -> usize {
-        self.count(|came| matches!(came, Came::Holds { .. }))
+        self.count(|came| matches!(came, ClientResult::Holds { .. }))
     }
 
     /// In how many a loop goes round more often than was followed.
     pub fn cut_off(&self) -> usize {
-        self.count(|came| matches!(came, Came::Holds { cut_off: true, .. }))
+        self.count(|came| matches!(came, ClientResult::Holds { cut_off: true, .. }))
     }
 
     /// How many outcomes the specifications allow.
     pub fn outcomes(&self) -> usize {
-        let outcomes = |came: &Came| match came {
-            Came::Holds { outcomes, .. } => *outcomes,
+        let outcomes = |came: &ClientResult| match came {
+            ClientResult::Holds { outcomes, .. } => *outcomes,
             _ => 0,
         };
         self.known.values().map(outcomes).sum()

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use campaign::files;
 use evidence::judge::Answers;
-use evidence::reports::judging::{JudgedLine, judge_lines};
+use evidence::reports::rejudge::{JudgedLine, judge_lines};
 use evidence::reports::{self, Source as Recorded, data};
 use model::engine::Request;
 

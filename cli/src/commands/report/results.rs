@@ -6,7 +6,7 @@ use std::sync::Arc;
 use compiler::library::Libraries;
 use evidence::judge::JudgedBy;
 use evidence::record::{Record, TestRecord};
-use evidence::reports::judging::JudgedLine;
+use evidence::reports::rejudge::JudgedLine;
 use evidence::reports::{Source as Recorded, logs};
 use lang::diagnostic::Code;
 use lang::litmus;

@@ -153,7 +153,7 @@ fn violations(made: &Report, look: Look) -> String {
 
 fn smallest(finding: &Finding, look: Look) -> String {
     let Finding { test, outcome, count, finished, models, .. } = finding;
-    let on = evidence::reports::judging::name_on(test, &finding.machine);
+    let on = evidence::reports::rejudge::name_on(test, &finding.machine);
     let models = models.join(", ");
     let mut text = look.fit(&format!(
         "smallest: {on}: {outcome}, {count} of {finished} runs, forbidden by {models}"

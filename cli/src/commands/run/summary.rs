@@ -7,7 +7,7 @@ use std::sync::Arc;
 use evidence::judge::{Forbids, Judge, Judgement};
 use evidence::record::Status;
 use evidence::reports::data::Verdict;
-use evidence::reports::judging::outcome_text;
+use evidence::reports::rejudge::outcome_text;
 use lang::Test;
 use lang::outcome::{Asked, Outcome};
 use lang::source::Source;

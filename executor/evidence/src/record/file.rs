@@ -35,7 +35,7 @@ pub enum End {
     /// Its run says that it was stopped before, or that a test is missing.
     Early,
     /// It says nothing: its run was killed or is not over, or the file was cut off.
-    None,
+    Missing,
 }
 
 /// Why a text is not a record.
@@ -64,7 +64,7 @@ impl End {
         match self {
             Self::Whole => None,
             Self::Early => Some("its run was stopped early: tests may be missing"),
-            Self::None => Some(
+            Self::Missing => Some(
                 "it has no end: its run was killed or is not over, or the file was cut off; tests may be missing",
             ),
         }
@@ -106,7 +106,7 @@ impl Record {
             return Err(ReadError::Line(1, "expected a header, found nothing".to_owned()));
         };
         let header = parse_header(first).map_err(|message| ReadError::Line(1, message))?;
-        let mut record = Self { end: End::None, ..Self::new(header, Vec::new()) };
+        let mut record = Self { end: End::Missing, ..Self::new(header, Vec::new()) };
         let mut oddities = Oddities::default();
         record.digest.line(first);
         oddities.unknown_fields(first, HEADER_FIELDS);
@@ -117,7 +117,7 @@ impl Record {
                 Ok(Line::Test(test)) => {
                     oddities.unknown_fields(line, TEST_FIELDS);
                     record.put(*test, &mut oddities);
-                    (record.lines, record.end) = (record.lines + 1, End::None);
+                    (record.lines, record.end) = (record.lines + 1, End::Missing);
                 }
                 Ok(Line::End(end)) => {
                     end.check(&record).map_err(|message| ReadError::Line(index + 1, message))?;

@@ -146,7 +146,7 @@ fn written(scratch: &Scratch) -> String {
     let mut writer = RecordWriter::create(&scratch.0, &header()).unwrap();
     writer.append(&line("a.litmus", Status::Complete)).unwrap();
     writer.append(&line("b.litmus", Status::Complete)).unwrap();
-    writer.end(None, true, None).unwrap();
+    writer.end(Ended { at: None, is_complete: true, exit: None }).unwrap();
     std::fs::read_to_string(&scratch.0).unwrap()
 }
 
@@ -159,7 +159,7 @@ fn a_record_cut_anywhere_is_not_whole() {
     // Without the last end of line, the last line is whole.
     for length in (0..whole.len() - 1).filter(|length| whole.is_char_boundary(*length)) {
         if let Ok(record) = Record::parse(&whole.as_bytes()[..length]) {
-            assert_eq!(record.end, End::None, "{length} bytes");
+            assert_eq!(record.end, End::Missing, "{length} bytes");
             assert!(record.remarks.iter().any(|remark| remark.contains("no end")));
         }
     }
@@ -167,13 +167,13 @@ fn a_record_cut_anywhere_is_not_whole() {
     let (lines, _) = whole.trim_end().rsplit_once('\n').unwrap();
     std::fs::write(&scratch.0, format!("{lines}\n")).unwrap();
     let (_, mut writer) = RecordWriter::resume(&scratch.0).unwrap();
-    writer.end(None, false, None).unwrap();
+    writer.end(Ended { at: None, is_complete: false, exit: None }).unwrap();
     assert_eq!(Record::read(&scratch.0).unwrap().end, End::Early);
     drop(writer);
     let (_, mut writer) = RecordWriter::resume(&scratch.0).unwrap();
     writer.append(&line("c.litmus", Status::Complete)).unwrap();
-    assert_eq!(Record::read(&scratch.0).unwrap().end, End::None);
-    writer.end(None, true, None).unwrap();
+    assert_eq!(Record::read(&scratch.0).unwrap().end, End::Missing);
+    writer.end(Ended { at: None, is_complete: true, exit: None }).unwrap();
     assert_eq!(Record::read(&scratch.0).unwrap().end, End::Whole);
 }
 

@@ -71,15 +71,25 @@ impl RecordWriter {
         Ok(())
     }
 
-    /// Says that the run is over, and when; whether all tests that were asked for have lines; and of a part
-    /// of a run, what it exits with.
+    /// Says that the run is over, and how it ended.
     ///
     /// # Errors
     /// As [`Self::append`].
-    pub fn end(&mut self, ended: Option<&str>, complete: bool, exit: Option<u8>) -> io::Result<()> {
-        self.journal.line(&end(self.tests, self.journal.digest(), ended, complete, exit))?;
+    pub fn end(&mut self, ended: Ended<'_>) -> io::Result<()> {
+        self.journal.line(&end(self.tests, self.journal.digest(), ended))?;
         self.journal.sync()
     }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended<'a> {
+    /// When, if the record says so.
+    pub at: Option<&'a str>,
+    /// Whether all tests that were asked for have lines.
+    pub is_complete: bool,
+    /// What a part of a run exits with.
+    pub exit: Option<u8>,
 }
 
 /// Writes a whole record in a new file, in one.
@@ -90,7 +100,7 @@ pub fn write_whole<'t>(
     path: &Path,
     header: &Header,
     tests: impl IntoIterator<Item = &'t TestRecord>,
-    complete: bool,
+    is_complete: bool,
 ) -> io::Result<()> {
     let (first, mut digest) = first_line(header)?;
     let file = Unfinished::new(path.to_owned())?;
@@ -101,20 +111,15 @@ pub fn write_whole<'t>(
         buffer.write_all(&to_line(&TestLine { kind: "test", test }, &mut digest)?)?;
         count += 1;
     }
-    let end = end(count, &digest, header.ended.as_deref(), complete, None);
+    let end = end(count, &digest, Ended { at: header.ended.as_deref(), is_complete, exit: None });
     buffer.write_all(&to_line(&end, &mut digest)?)?;
     buffer.into_inner().map_err(io::IntoInnerError::into_error)?.create()
 }
 
-fn end(
-    tests: u64,
-    digest: &Digest,
-    ended: Option<&str>,
-    complete: bool,
-    exit: Option<u8>,
-) -> serde_json::Value {
+fn end(tests: u64, digest: &Digest, ended: Ended<'_>) -> serde_json::Value {
+    let Ended { at, is_complete, exit } = ended;
     let mut line = serde_json::json!({
-        "kind": "end", "ended": ended, "complete": complete, "tests": tests, "digest": digest.text(),
+        "kind": "end", "ended": at, "complete": is_complete, "tests": tests, "digest": digest.text(),
     });
     if let Some(exit) = exit {
         line["exit"] = exit.into();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use serde::Serialize;
 
 use super::data::{Rate, Skipped};
-use super::judging::{JudgedRecord, name_on, outcome_text};
+use super::rejudge::{JudgedRecord, name_on, outcome_text};
 use super::statistics::{differ, discoveries, rate};
 
 /// Of the differences in rate that are listed, this share is chance on average.

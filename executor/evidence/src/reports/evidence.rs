@@ -19,7 +19,7 @@ use rayon::prelude::*;
 
 use super::Request;
 use super::data::{CellEvidence, CellReport, Coverage, Diagnosis, Lost, TableReport, TableRow};
-use super::judging::{Judged, JudgedRecord};
+use super::rejudge::{Judged, JudgedRecord};
 use super::statistics::rule_of_three;
 use super::tested::violations;
 use super::variants::name_of;

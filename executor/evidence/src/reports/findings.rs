@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::compare::{KnownViolation, identity};
 use super::data::{CycleEnd, CycleStep, Finding, Nature};
-use super::judging::{Judged, JudgedRecord, outcome_text};
+use super::rejudge::{Judged, JudgedRecord, outcome_text};
 use super::statistics::rate;
 use super::variants::search::allows;
 use super::{Request, Source};

@@ -6,7 +6,7 @@ use model::machine::{FAULTS, FaultInfo, FaultSet, Random, Simulator, Variant};
 use rayon::prelude::*;
 
 use super::data::{Mutant, MutantState, Mutants};
-use super::judging::JudgedRecord;
+use super::rejudge::JudgedRecord;
 use super::{Request, Source};
 use crate::judge::{JudgedBy, Judgement, weigh};
 use crate::observation::Observations;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::data::{Coverage, MutantState, OutcomeKind, RunReport, TableReport, Unseen};
-use super::judging::{JudgedRecord, outcome_text};
+use super::rejudge::{JudgedRecord, outcome_text};
 use super::statistics::rule_of_three;
 use super::verdict::counted;
 use super::{Source, percent};

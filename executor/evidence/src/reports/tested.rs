@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use lang::outcome::Outcome;
 
 use super::data::{Bounds, MachineReport, OutcomeKind, Tested};
-use super::judging::JudgedRecord;
+use super::rejudge::JudgedRecord;
 use super::statistics::{joint_bound, median, rule_of_three};
 use crate::judge::Forbids;
 

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use super::Request;
 use super::data::{Diagnosis, Lost, Nature, Without};
 use super::findings::FoundViolation;
-use super::judging::Judged;
+use super::rejudge::Judged;
 use super::verdict::counted;
 use search::{Case, Search};
 

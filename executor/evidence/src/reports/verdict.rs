@@ -6,8 +6,8 @@ use super::data::{
     Bounds, Broken, Finding, Nature, RunReport, Skipped, TestJudgement, Tested, Verdict,
     VerdictWord,
 };
-use super::judging::JudgedRecord;
 use super::percent;
+use super::rejudge::JudgedRecord;
 use crate::judge::{Forbids, Judgement};
 use crate::record::{ShardOf, Status};
 

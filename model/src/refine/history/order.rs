@@ -19,18 +19,18 @@ pub struct Happened {
     /// The calls that returned before it began.
     pub after: Vec<usize>,
     /// How far it came.
-    pub came: Came,
+    pub came: Progress,
 }
 
 /// How far a call came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Came {
+pub enum Progress {
     /// It returned.
-    Back,
+    Returned,
     /// It began, and may have taken place or not.
-    In,
+    Begun,
     /// It did not begin.
-    Nowhere,
+    NotBegun,
 }
 
 impl History<'_> {
@@ -60,8 +60,8 @@ impl Search<'_> {
         let has = |call: &usize| taken >> call & 1 == 1;
         let calls = &self.history.calls;
         let all = || calls.iter().enumerate();
-        let all_back = all().all(|(number, one)| one.came != Came::Back || has(&number));
-        let goes_on = || all().any(|(number, one)| one.came == Came::In && has(&number));
+        let all_back = all().all(|(number, one)| one.came != Progress::Returned || has(&number));
+        let goes_on = || all().any(|(number, one)| one.came == Progress::Begun && has(&number));
         if all_back && (!self.goes_on || goes_on()) {
             return Ok(true);
         }
@@ -69,7 +69,7 @@ impl Search<'_> {
             return Ok(false);
         }
         for (number, happened) in calls.iter().enumerate() {
-            let may = happened.came != Came::Nowhere && happened.after.iter().all(has);
+            let may = happened.came != Progress::NotBegun && happened.after.iter().all(has);
             if has(&number) || !may {
                 continue;
             }
@@ -77,7 +77,7 @@ impl Search<'_> {
             let Some(result) = self.history.objects.take(&happened.call, &mut next)? else {
                 continue;
             };
-            let is_back = happened.came == Came::Back;
+            let is_back = happened.came == Progress::Returned;
             if is_back && happened.result.is_some() && happened.result != result {
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::super::judging::name_on;
+use super::super::rejudge::name_on;
 use super::{Coverage, Unseen};
 
 /// A record: who ran what on what machine, and the verdict.

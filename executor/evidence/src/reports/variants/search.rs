@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use super::super::Request;
 use super::super::evidence::concerned;
-use super::super::judging::{Judged, JudgedRecord};
+use super::super::rejudge::{Judged, JudgedRecord};
 use super::tier::{Tier, cost};
 use crate::judge::shows;
 
