@@ -72,31 +72,31 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         return chosen::list(arguments, terminal);
     }
     let head = [("schema", json!("litmus-run/1"))];
-    let mut report = Sink::new(terminal, arguments.format.report(), &head);
-    let Some(models) = arguments.models.load(&mut report) else { return report.finish(&[], None) };
+    let mut sink = Sink::new(terminal, arguments.format.report(), &head);
+    let Some(models) = arguments.models.load(&mut sink) else { return sink.finish(&[], None) };
     let mut sources: Vec<Recorded> = Vec::new();
     // The baseline comes first: the others are compared with it.
     for path in arguments.baseline.iter().chain(&arguments.records) {
-        sources.extend(records::read(path, arguments, &models, &mut report));
+        sources.extend(records::read(path, arguments, &models, &mut sink));
     }
     chosen::load_models(&sources, &models);
     if let Err(message) = chosen::keep(&mut sources, &arguments.select, &models) {
-        report.usage_error(Code::NoTestMatches, &message);
-        return report.finish(&[], None);
+        sink.usage_error(Code::NoTestMatches, &message);
+        return sink.finish(&[], None);
     }
     let baseline = arguments.baseline.iter().count();
     let is_complete = sources.len() == arguments.records.len() + baseline;
     // Nothing is known about tests that a run did not reach.
     if sources.iter().any(|source| source.record.end != End::Whole) {
-        report.exit.raise(Exit::Unknown);
+        sink.exit.raise(Exit::Unknown);
     }
     if arguments.format.is_log() || !is_complete {
-        sources.iter().for_each(|source| records::tell_remarks(source, &mut report));
+        sources.iter().for_each(|source| records::tell_remarks(source, &mut sink));
     }
     if arguments.format.is_log() {
         sources
             .iter()
-            .for_each(|source| results::log(&source.record, &source.libraries, &mut report));
+            .for_each(|source| results::log(&source.record, &source.libraries, &mut sink));
     }
     // A log says what was seen, and judges nothing.
     if !arguments.format.is_log() || (is_complete && arguments.output.is_some()) {
@@ -112,46 +112,46 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         let lines = making.judge(&sources);
         let is_listed = arguments.format.report() == Format::Json
             || arguments.only.is_some()
-            || report.look().verbose > 0
+            || sink.look().verbose > 0
             || !is_complete;
         if is_listed && !arguments.format.is_log() {
             let first = baseline.min(sources.len());
-            results::list(&sources, first, &lines, &arguments.only, &mut report);
+            results::list(&sources, first, &lines, &arguments.only, &mut sink);
         }
         if is_complete {
             let made = making.make(&sources, lines);
-            show(arguments, &made, is_listed, &mut report);
+            show(arguments, &made, is_listed, &mut sink);
         }
     }
     if arguments.format.is_log() {
-        return report.exit;
+        return sink.exit;
     }
-    report.finish(&[], None)
+    sink.finish(&[], None)
 }
 
 /// Writes the report, and shows a summary on the terminal.
-fn show(arguments: &Arguments, made: &data::Report, is_listed: bool, report: &mut Sink<'_>) {
+fn show(arguments: &Arguments, made: &data::Report, is_listed: bool, sink: &mut Sink<'_>) {
     let is_log = arguments.format.is_log();
     if !is_log {
-        made.remarks.iter().for_each(|remark| report.terminal.note(remark));
+        made.remarks.iter().for_each(|remark| sink.terminal.note(remark));
     }
     let folder = arguments.output.as_deref();
-    let is_written = folder.is_none_or(|folder| making::written(folder, made, report));
-    report.exit.raise(made.conclusion().into());
+    let is_written = folder.is_none_or(|folder| making::written(folder, made, sink));
+    sink.exit.raise(made.conclusion().into());
     // Where results are listed, errors are among them.
     if !is_listed {
-        tell_errors(made, report);
+        tell_errors(made, sink);
         let lacking = made.skipped.iter().filter(|skip| skip.lacks_model);
         let reasons: BTreeSet<&str> = lacking.map(|skip| skip.reason.as_str()).collect();
-        reasons.into_iter().for_each(|reason| report.terminal.note(reason));
+        reasons.into_iter().for_each(|reason| sink.terminal.note(reason));
     }
-    let is_quiet = report.look().quiet && report.exit == Exit::Fine;
+    let is_quiet = sink.look().quiet && sink.exit == Exit::Fine;
     if !is_quiet && !is_log {
-        let mut text = tell::text(made, report.look());
+        let mut text = tell::text(made, sink.look());
         if let Some(folder) = folder.filter(|_| is_written) {
             text.push_str(&tell::written(folder));
         }
-        report.tell(&text);
+        sink.tell(&text);
     }
 }
 
@@ -159,15 +159,14 @@ fn show(arguments: &Arguments, made: &data::Report, is_listed: bool, report: &mu
 const ERRORS: usize = 20;
 
 /// Shows what broke and what cannot be used. Other tests may show a violation, which weighs more.
-fn tell_errors(made: &data::Report, report: &mut Sink<'_>) {
+fn tell_errors(made: &data::Report, sink: &mut Sink<'_>) {
     for error in made.errors.iter().take(ERRORS) {
         let data::Broken { test, file, message, .. } = error;
-        report.failure(Problem::of_file(file, error.shown_code(), format!("{test}: {message}")));
+        sink.failure(Problem::of_file(file, error.shown_code(), format!("{test}: {message}")));
     }
     let more = made.errors.len().saturating_sub(ERRORS);
     if more > 0 {
-        report
-            .terminal
+        sink.terminal
             .note(&format!("{more} more tests broke or are unusable; the report lists them"));
     }
 }

@@ -168,35 +168,35 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         ("faults", json!(plan.header.faults)),
     ];
     let format = arguments.format.report();
-    let mut report = Sink::new(terminal, format, &head);
+    let mut sink = Sink::new(terminal, format, &head);
     let mut was_stopped = false;
     let mut summary = Summary::default();
     // Only a report asks again.
     let answers = judging::answers(arguments.solver.request()).keeping(arguments.output.is_some());
-    let mut models = arguments.models.load(&mut report);
+    let mut models = arguments.models.load(&mut sink);
     if let Some(models) = &mut models {
         models.libraries = Some(arguments.libraries.known().clone());
     }
     if let Some(models) = &models {
         plan.header.models = models.chosen.iter().map(|model| model.identity.clone()).collect();
-        plan.lacking().iter().for_each(|lacking| report.terminal.note(lacking));
-        if let Some(inputs) = choose(arguments, models, &mut plan, &mut report)
-            && plan.begin_record(&mut report)
+        plan.lacking().iter().for_each(|lacking| sink.terminal.note(lacking));
+        if let Some(inputs) = choose(arguments, models, &mut plan, &mut sink)
+            && plan.begin_record(&mut sink)
         {
             let asked = (models, &answers);
-            was_stopped = run_all(arguments, &mut plan, asked, &inputs, &mut report, &mut summary);
+            was_stopped = run_all(arguments, &mut plan, asked, &inputs, &mut sink, &mut summary);
         }
     }
     if was_stopped {
-        report.terminal.note(&plan.how_to_resume());
-        report.exit.raise(Exit::Unknown);
+        sink.terminal.note(&plan.how_to_resume());
+        sink.exit.raise(Exit::Unknown);
     }
     if summary.is_against_file() {
-        report.exit.raise(Exit::Violation);
+        sink.exit.raise(Exit::Violation);
     }
-    let (skipped, results) = report.counts();
+    let (skipped, results) = sink.counts();
     if results == 0 && skipped > 0 {
-        report.exit.raise(Exit::Unknown);
+        sink.exit.raise(Exit::Unknown);
     }
     let own_models: Vec<String> = models
         .iter()
@@ -205,21 +205,21 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         .map(|model| model.argument.clone())
         .collect();
     let made =
-        models.and_then(|models| make_report(arguments, &plan, (&models, &answers), &mut report));
+        models.and_then(|models| make_report(arguments, &plan, (&models, &answers), &mut sink));
     if arguments.format.is_log() {
-        return report.exit;
+        return sink.exit;
     }
-    let look = report.look();
+    let look = sink.look();
     let is_told =
-        results > 0 && format == Format::Table && !(look.quiet && report.exit == Exit::Fine);
+        results > 0 && format == Format::Table && !(look.quiet && sink.exit == Exit::Fine);
     if is_told {
-        show_results(arguments, &plan, &summary, &mut report);
+        show_results(arguments, &plan, &summary, &mut sink);
     }
     if let Some(warning) = summary.apart() {
-        report.terminal.note(&warning);
+        sink.terminal.note(&warning);
     }
     // The verdict sums up the results.
-    let exit = report.finish(&[("interrupted", json!(was_stopped))], None);
+    let exit = sink.finish(&[("interrupted", json!(was_stopped))], None);
     if is_told {
         let record = plan.where_recorded(&own_models);
         let record = if record.is_empty() { record } else { look.fit(&record) };
@@ -242,10 +242,10 @@ fn list_faults(terminal: &mut Terminal) -> Exit {
 }
 
 /// Shows what all tests have in common, behind what each has shown.
-fn show_results(arguments: &Arguments, plan: &Plan, summary: &Summary, report: &mut Sink<'_>) {
-    let look = report.look();
+fn show_results(arguments: &Arguments, plan: &Plan, summary: &Summary, sink: &mut Sink<'_>) {
+    let look = sink.look();
     let mut text = String::new();
-    if arguments.only.shows(Kind::Violation, report, false) {
+    if arguments.only.shows(Kind::Violation, sink, false) {
         text.push_str(&summary.violations(look, &arguments.solver.request()));
     }
     text.push_str(&summary.unseen_lines);
@@ -253,7 +253,7 @@ fn show_results(arguments: &Arguments, plan: &Plan, summary: &Summary, report: &
         text.push_str(&summary.groups(look));
     }
     text.push_str(&look.fit(&plan.describe()));
-    report.terminal.show(&text);
+    sink.terminal.show(&text);
 }
 
 /// Makes a report of what was recorded, if one is wanted, and writes it. If that fails, shows why.
@@ -261,14 +261,14 @@ fn make_report(
     arguments: &Arguments,
     plan: &Plan,
     (models, answers): (&Models, &Answers<'_>),
-    report: &mut Sink<'_>,
+    sink: &mut Sink<'_>,
 ) -> Option<(data::Report, PathBuf)> {
     let (folder, record) = (arguments.output.as_ref()?, plan.record()?);
     // A record that could not be begun is another run's.
-    if report.counts().1 == 0 {
+    if sink.counts().1 == 0 {
         return None;
     }
-    let source = records::read_record(record, report)?;
+    let source = records::read_record(record, sink)?;
     let making = Making {
         models,
         answers,
@@ -279,7 +279,7 @@ fn make_report(
     };
     let sources = [source];
     let made = making.make(&sources, making.judge(&sources));
-    making::written(folder, &made, report).then(|| (made, folder.clone()))
+    making::written(folder, &made, sink).then(|| (made, folder.clone()))
 }
 
 /// The inputs that are asked for, of this part if there are some; if not, the reason has been printed.
@@ -287,16 +287,16 @@ fn choose(
     arguments: &Arguments,
     models: &Models,
     plan: &mut Plan,
-    report: &mut Sink<'_>,
+    sink: &mut Sink<'_>,
 ) -> Option<Vec<Input>> {
     let (paths, select) = (&arguments.paths, &arguments.select);
-    let mut inputs = inputs::choose(paths, &["litmus"], select, models, report)?;
+    let mut inputs = inputs::choose(paths, &["litmus"], select, models, sink)?;
     let libraries = &plan.header.libraries;
-    inputs::take_part(&mut inputs, &arguments.shard, models, libraries, report)?;
-    match plan.take_shard(report.shard.take()) {
-        Ok(shard) => report.shard = shard,
+    inputs::take_part(&mut inputs, &arguments.shard, models, libraries, sink)?;
+    match plan.take_shard(sink.shard.take()) {
+        Ok(shard) => sink.shard = shard,
         Err(message) => {
-            report.usage_error(Code::OtherPart, &message);
+            sink.usage_error(Code::OtherPart, &message);
             return None;
         }
     }
@@ -309,24 +309,24 @@ fn run_all(
     plan: &mut Plan,
     (models, answers): (&Models, &Answers<'_>),
     inputs: &[Input],
-    report: &mut Sink<'_>,
+    sink: &mut Sink<'_>,
     summary: &mut Summary,
 ) -> bool {
     let jobs = arguments.jobs.count();
     let pool = match rayon::ThreadPoolBuilder::new().num_threads(jobs).build() {
         Ok(pool) => pool,
         Err(error) => {
-            report.internal_error("", &error.to_string());
+            sink.internal_error("", &error.to_string());
             return false;
         }
     };
-    let Some(libraries) = arguments.libraries.choose(report) else { return false };
+    let Some(libraries) = arguments.libraries.choose(sink) else { return false };
     let stop = plan.stop();
     let is_few = inputs.len() <= FEW;
-    let mut layout = Layout::new(report.look(), is_few, inputs);
+    let mut layout = Layout::new(sink.look(), is_few, inputs);
     let uses = Uses::new(libraries, &arguments.libraries, false);
-    let progress = report.terminal.progress();
-    let heartbeat = Heartbeat::new(report.look(), inputs.len());
+    let progress = sink.terminal.progress();
+    let heartbeat = Heartbeat::new(sink.look(), inputs.len());
     // Workers write parts of what they see.
     let writer = Mutex::new(plan.writer.take());
     let runner = Runner {
@@ -343,57 +343,57 @@ fn run_all(
         heartbeat: &heartbeat,
         writer: &writer,
     };
-    let each = |input: &Input, answer: Answer, report: &mut Sink<'_>| {
+    let each = |input: &Input, answer: Answer, sink: &mut Sink<'_>| {
         heartbeat.is_done();
         if let Some(error) = &answer.unwritten {
-            report.problem(plan.unwritable(error));
-            return report.end();
+            sink.problem(plan.unwritable(error));
+            return sink.end();
         }
         // A test that was named and that nothing could run leaves something unknown.
         if input.is_named && answer.results.is_empty() && !answer.skips.is_empty() {
-            report.exit.raise(Exit::Unknown);
+            sink.exit.raise(Exit::Unknown);
         }
-        answer.results.iter().for_each(|result| report.count(result.status()));
+        answer.results.iter().for_each(|result| sink.count(result.status()));
         summary.take(&answer);
-        report.problems(answer.problems);
+        sink.problems(answer.problems);
         if arguments.format.is_log() {
-            answer.logs.iter().for_each(|block| report.terminal.out(block));
+            answer.logs.iter().for_each(|block| sink.terminal.out(block));
         } else {
-            layout.print(&answer.results, &arguments.only, report);
+            layout.print(&answer.results, &arguments.only, sink);
         }
         if summary.violating() > 0 {
             let words = table::count(summary.violating(), "violating test");
-            report.terminal.progress().set_message(words);
+            sink.terminal.progress().set_message(words);
         }
-        answer.skips.into_iter().for_each(|skip| report.skip(skip));
-        answer.failures.into_iter().for_each(|failure| report.failure(failure));
+        answer.skips.into_iter().for_each(|skip| sink.skip(skip));
+        answer.failures.into_iter().for_each(|failure| sink.failure(failure));
     };
     let workers = Workers { jobs, stop: Some(&stop), fail_fast: Some(&arguments.stop) };
-    let worked = workers.work(inputs, report, |input| runner.run_test(input), each);
-    if report.shard.is_none() {
-        uses.tell(report.terminal);
+    let worked = workers.work(inputs, sink, |input| runner.run_test(input), each);
+    if sink.shard.is_none() {
+        uses.tell(sink.terminal);
     }
-    let is_cut = arguments.stop.ends(report.exit) && worked.done < inputs.len();
+    let is_cut = arguments.stop.ends(sink.exit) && worked.done < inputs.len();
     if is_cut {
         summary.skipped += inputs.len() - worked.done;
     } else {
         summary.not_run = inputs.len().saturating_sub(worked.done);
     }
     summary.unseen_lines = layout.unseen();
-    summary.unusable = report.broken_files().saturating_sub(summary.broken_files);
+    summary.unusable = sink.broken_files().saturating_sub(summary.broken_files);
     let was_stopped = stop.load(Ordering::Relaxed);
     let is_complete = !was_stopped && !worked.is_short && !is_cut;
     if let Some(writer) = &mut *lock(&writer)
-        && report.exit != Exit::Unwritable
+        && sink.exit != Exit::Unwritable
     {
         // What was done beyond a cut is as if it had not begun.
         let counted = if is_cut { &inputs[..worked.done] } else { inputs };
-        let exit = report.shard.as_ref().map(|_| report.exit.code());
+        let exit = sink.shard.as_ref().map(|_| sink.exit.code());
         let now = plan::now();
         let ended = Ended { at: now.as_deref(), is_complete, exit };
         let written = arrange(writer, plan, inputs, counted).and_then(|()| writer.end(ended));
         if let Err(error) = written {
-            report.problem(plan.unwritable(&error));
+            sink.problem(plan.unwritable(&error));
         }
     }
     was_stopped

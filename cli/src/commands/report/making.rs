@@ -60,27 +60,27 @@ impl Making<'_> {
 }
 
 /// Writes a report's files into a folder; whether that worked. If not, the reason has been printed.
-pub fn written(folder: &Path, made: &data::Report, report: &mut Sink<'_>) -> bool {
+pub fn written(folder: &Path, made: &data::Report, sink: &mut Sink<'_>) -> bool {
     match write(folder, made) {
         Ok(()) => return true,
-        Err(Failure::Unwritable(path, why)) => report.problem(output::problem(&path, &why)),
+        Err(Failure::Unwritable(path, why)) => sink.problem(output::problem(&path, &why)),
         Err(Failure::Usage(why) | Failure::Unusable(_, why) | Failure::Bug(why)) => {
-            report.internal_error(&folder.to_string_lossy(), &why);
+            sink.internal_error(&folder.to_string_lossy(), &why);
         }
     }
     false
 }
 
-fn write(folder: &Path, report: &data::Report) -> Result<(), Failure> {
+fn write(folder: &Path, made: &data::Report) -> Result<(), Failure> {
     let text = |error: minijinja::Error| Failure::Bug(format!("{error:#}"));
     let pages = Pages::new().map_err(text)?;
-    let json = serde_json::to_string_pretty(report);
+    let json = serde_json::to_string_pretty(made);
     let json = json.map_err(|error| Failure::Bug(error.to_string()))?;
     let files = [
-        ("report.html", pages.html(report).map_err(text)?),
-        ("report.md", pages.markdown(report).map_err(text)?),
+        ("report.html", pages.html(made).map_err(text)?),
+        ("report.md", pages.markdown(made).map_err(text)?),
         ("report.json", json + "\n"),
-        ("junit.xml", pages.other("junit.xml", junit::document(report)).map_err(text)?),
+        ("junit.xml", pages.other("junit.xml", junit::document(made)).map_err(text)?),
     ];
     std::fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, error))?;
     let files: Vec<_> =

@@ -16,12 +16,12 @@ use crate::problem::Problem;
 use crate::sink::Sink;
 
 /// What is odd about a record.
-pub fn tell_remarks(source: &Recorded, report: &mut Sink<'_>) {
+pub fn tell_remarks(source: &Recorded, sink: &mut Sink<'_>) {
     for remark in &source.record.remarks {
-        report.terminal.note(&format!("{}: {remark}", source.name));
+        sink.terminal.note(&format!("{}: {remark}", source.name));
     }
     if let Some(remark) = reports::other_tool(source, env!("CARGO_PKG_VERSION")) {
-        report.terminal.note(&remark);
+        sink.terminal.note(&remark);
     }
 }
 
@@ -30,11 +30,11 @@ pub fn read(
     path: &Path,
     arguments: &Arguments,
     models: &Models,
-    report: &mut Sink<'_>,
+    sink: &mut Sink<'_>,
 ) -> Option<Recorded> {
     let name = path.to_string_lossy().into_owned();
     let mut refuse = |message: String| {
-        report.problem(Problem::of_file(&name, Code::UnusableRecord, message));
+        sink.problem(Problem::of_file(&name, Code::UnusableRecord, message));
     };
     let bytes = match input::bytes(path) {
         Ok(bytes) => bytes,
@@ -48,10 +48,10 @@ pub fn read(
         if is_asked && arguments.records.len() == 1 && arguments.baseline.is_none() {
             let message =
                 format!("--tests is for logs, and {name} is a record, which has its programs");
-            report.usage_error(Code::MeaninglessOption, &message);
+            sink.usage_error(Code::MeaninglessOption, &message);
             return None;
         }
-        return parse(name, &bytes, report);
+        return parse(name, &bytes, sink);
     }
     let tests = match logs::parse(&String::from_utf8_lossy(&bytes)) {
         Ok(tests) => tests,
@@ -60,8 +60,8 @@ pub fn read(
             return None;
         }
     };
-    let libraries = arguments.libraries.choose(report)?;
-    let programs = programs(arguments, libraries, report);
+    let libraries = arguments.libraries.choose(sink)?;
+    let programs = programs(arguments, libraries, sink);
     let find = |name: &str| {
         let (_, file, text, names) = programs.iter().find(|(known, ..)| known == name)?;
         let models = names.iter().filter_map(|name| models.shipped(name));
@@ -74,23 +74,23 @@ pub fn read(
 }
 
 /// Reads a record, and no log.
-pub fn read_record(path: &Path, report: &mut Sink<'_>) -> Option<Recorded> {
+pub fn read_record(path: &Path, sink: &mut Sink<'_>) -> Option<Recorded> {
     let name = path.to_string_lossy().into_owned();
     match input::bytes(path) {
-        Ok(bytes) => parse(name, &bytes, report),
+        Ok(bytes) => parse(name, &bytes, sink),
         Err(message) => {
-            report.problem(Problem::of_file(&name, Code::UnusableRecord, message));
+            sink.problem(Problem::of_file(&name, Code::UnusableRecord, message));
             None
         }
     }
 }
 
 /// A record and the libraries that it was made with.
-fn parse(name: String, bytes: &[u8], report: &mut Sink<'_>) -> Option<Recorded> {
+fn parse(name: String, bytes: &[u8], sink: &mut Sink<'_>) -> Option<Recorded> {
     let mut record = match Record::parse(bytes) {
         Ok(record) => record,
         Err(error) => {
-            report.problem(Problem::of_file(&name, Code::UnusableRecord, error.to_string()));
+            sink.problem(Problem::of_file(&name, Code::UnusableRecord, error.to_string()));
             return None;
         }
     };
@@ -100,7 +100,7 @@ fn parse(name: String, bytes: &[u8], report: &mut Sink<'_>) -> Option<Recorded> 
             Some(Recorded { name, record, libraries })
         }
         Err(problems) => {
-            problems.into_iter().for_each(|problem| report.problem(problem));
+            problems.into_iter().for_each(|problem| sink.problem(problem));
             None
         }
     }
@@ -110,18 +110,18 @@ fn parse(name: String, bytes: &[u8], report: &mut Sink<'_>) -> Option<Recorded> 
 fn programs(
     arguments: &Arguments,
     libraries: &Libraries,
-    report: &mut Sink<'_>,
+    sink: &mut Sink<'_>,
 ) -> Vec<(String, String, String, Vec<String>)> {
     let mut programs = Vec::new();
     let uses = Uses::new(libraries, &arguments.libraries, false);
-    for input in inputs::find(&arguments.tests, &["litmus"], report) {
+    for input in inputs::find(&arguments.tests, &["litmus"], sink) {
         let (loaded, found) = input::load_test(&input, libraries);
-        report.problems(found);
+        sink.problems(found);
         if let Some((test, source)) = loaded {
             uses.take(&test);
             programs.push((test.name, source.name.clone(), source.text.clone(), test.models));
         }
     }
-    uses.tell(report.terminal);
+    uses.tell(sink.terminal);
     programs
 }

@@ -134,12 +134,12 @@ impl Plan {
     }
 
     /// Begins a new record, if one is wanted; whether that worked.
-    pub fn begin_record(&mut self, report: &mut Sink<'_>) -> bool {
+    pub fn begin_record(&mut self, sink: &mut Sink<'_>) -> bool {
         let Some(path) = &self.new_record else { return true };
         if let Some(folder) = path.parent().filter(|_| self.is_reported)
             && let Err(error) = std::fs::create_dir_all(folder)
         {
-            report.problem(output::problem(folder, &error));
+            sink.problem(output::problem(folder, &error));
             return false;
         }
         match RecordWriter::create(path, &self.header) {
@@ -159,11 +159,11 @@ impl Plan {
                         "{path} exists already, and is no record of a run; record in another file"
                     )
                 };
-                report.usage_error(Code::RecordExists, &message);
+                sink.usage_error(Code::RecordExists, &message);
                 false
             }
             Err(error) => {
-                report.problem(self.unwritable(&error));
+                sink.problem(self.unwritable(&error));
                 false
             }
         }

@@ -264,13 +264,13 @@ impl Layout {
     }
 
     /// Prints those of a file's results that are wanted.
-    pub fn print(&mut self, results: &[RunResult], options: &OnlyOption, report: &mut Sink<'_>) {
-        let is_table = report.format == Format::Table;
+    pub fn print(&mut self, results: &[RunResult], options: &OnlyOption, sink: &mut Sink<'_>) {
+        let is_table = sink.format == Format::Table;
         let is_shown = |result: &&RunResult| {
             // Violations are shown at the end.
             let is_later = is_table && !self.in_full && result.kind() == Kind::Violation;
-            let shows = options.shows(result.kind(), report, self.in_full);
-            let is_asked = || options.shows(Kind::Violation, report, self.in_full);
+            let shows = options.shows(result.kind(), sink, self.in_full);
+            let is_asked = || options.shows(Kind::Violation, sink, self.in_full);
             let is_wrong = result.is_against_file() && (!options.is_some() || is_asked());
             !is_later && (shows || is_wrong)
         };
@@ -282,7 +282,7 @@ impl Layout {
                 let text = std::mem::take(&mut text);
                 self.kept.push_str(if self.unseen > UNSEEN { "" } else { &text });
             }
-            report.print(|| result.json(), || text);
+            sink.print(|| result.json(), || text);
         }
     }
 

@@ -70,7 +70,7 @@ struct Tuning<'a, 't> {
     iterations: u64,
     seed: u64,
     stop: &'a AtomicBool,
-    report: &'a mut Sink<'t>,
+    sink: &'a mut Sink<'t>,
     violations: Vec<Json>,
 }
 
@@ -87,12 +87,12 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let Ok(start) = arguments.verbs.parameters() else { return Exit::Usage };
     let seed = arguments.seed.unwrap_or_else(plan::random_seed);
     let head = [("schema", json!("litmus-tune/1")), ("seed", json!(seed))];
-    let mut report = Sink::new(terminal, arguments.format.report(), &head);
-    let Some(mut models) = arguments.models.load(&mut report) else {
-        return report.finish(&[], Some(["", "", ""]));
+    let mut sink = Sink::new(terminal, arguments.format.report(), &head);
+    let Some(mut models) = arguments.models.load(&mut sink) else {
+        return sink.finish(&[], Some(["", "", ""]));
     };
-    let Some(libraries) = arguments.libraries.choose(&mut report) else {
-        return report.finish(&[], Some(["", "", ""]));
+    let Some(libraries) = arguments.libraries.choose(&mut sink) else {
+        return sink.finish(&[], Some(["", "", ""]));
     };
     models.libraries = Some(libraries.clone());
     let request = Request { libraries: Some(libraries), ..arguments.solver.request() };
@@ -102,31 +102,23 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         texts: arguments.libraries.texts(),
         nodes: verbs.nodes(),
     };
-    let targets = targets(arguments, &models, &request, &judging, &mut report);
+    let targets = targets(arguments, &models, &request, &judging, &mut sink);
     let most = arguments.verbs.trials();
-    report.terminal.begin_progress(most);
+    sink.terminal.begin_progress(most);
     let stop = stop_on_signal();
     let iterations = arguments.iterations.unwrap_or(ITERATIONS);
     let violations = Vec::new();
-    let (stop, report_of_all) = (&stop, &mut report);
-    let mut tuning = Tuning {
-        verbs,
-        judging,
-        targets,
-        iterations,
-        seed,
-        stop,
-        report: report_of_all,
-        violations,
-    };
+    let (stop, of_all) = (&stop, &mut sink);
+    let mut tuning =
+        Tuning { verbs, judging, targets, iterations, seed, stop, sink: of_all, violations };
     let trials = search(&start, most, &mut |parameters| tuning.trial(parameters));
     let violations = tuning.violations;
     if trials.is_empty() {
-        report.exit.raise(Exit::Unknown);
+        sink.exit.raise(Exit::Unknown);
     }
     if arguments.format.report() == Format::Table {
-        let text = table(report.look(), &trials);
-        report.terminal.out(&text);
+        let text = table(sink.look(), &trials);
+        sink.terminal.out(&text);
     }
     let found = best(&trials).filter(|trial| trial.score.kinds > 0);
     let tail = [
@@ -135,7 +127,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         ("options", json!(found.map(|trial| VerbsOptions::as_options(&trial.parameters)))),
         ("interrupted", json!(stop.load(Ordering::Relaxed))),
     ];
-    report.finish(&tail, Some(["trials with weak outcomes only", "with a VIOLATION", "with none"]))
+    sink.finish(&tail, Some(["trials with weak outcomes only", "with a VIOLATION", "with none"]))
 }
 
 /// The tests; what is wrong with one is reported.
@@ -144,26 +136,26 @@ fn targets(
     models: &Models,
     request: &Request<'_>,
     judging: &Judging,
-    report: &mut Sink<'_>,
+    sink: &mut Sink<'_>,
 ) -> Vec<Target> {
     let (paths, select) = (&arguments.paths, &arguments.select);
-    let inputs = inputs::choose(paths, &["litmus"], select, models, report);
+    let inputs = inputs::choose(paths, &["litmus"], select, models, sink);
     let mut targets = Vec::new();
     for input in &inputs.unwrap_or_default() {
         let (loaded, diagnostics) = load_test_within(input, request.libraries(), &request.limits());
-        report.problems(diagnostics);
+        sink.problems(diagnostics);
         let Some((test, source)) = loaded else { continue };
         let asked = match models.of_test(&test, &source) {
             Ok(asked) => arguments.select.models(&test, input, asked),
             Err(unknown) => {
-                report.problems(problems(&source, unknown));
+                sink.problems(problems(&source, unknown));
                 continue;
             }
         };
         let runnable = match inlined(&test, &source, request.libraries()) {
             Ok(runnable) => runnable,
             Err(wrong) => {
-                report.problems(wrong);
+                sink.problems(wrong);
                 continue;
             }
         };
@@ -173,7 +165,7 @@ fn targets(
         let sequential =
             sequential.map(|says| says.allowed).filter(|allowed| allowed.complete.is_some());
         let Some(sequential) = sequential else {
-            report.skip(Skip {
+            sink.skip(Skip {
                 test: test.name.clone(),
                 file: input.name(),
                 model: "sc".to_owned(),
@@ -186,13 +178,13 @@ fn targets(
         for judge in asked.map(|model| judge_of(&model)) {
             match judging.answers.says(&judging.program(&test, &source), &judge) {
                 Ok(_) => judges.push(judge),
-                Err(NotJudged::Undefined(undefined)) => report.skip(Skip {
+                Err(NotJudged::Undefined(undefined)) => sink.skip(Skip {
                     test: test.name.clone(),
                     file: input.name(),
                     model: judge.identity.name.clone(),
                     reason: NotJudged::reason(&undefined),
                 }),
-                Err(NotJudged::Wrong(errors)) => report.problems(problems(&source, errors)),
+                Err(NotJudged::Wrong(errors)) => sink.problems(problems(&source, errors)),
             }
         }
         targets.push(Target { test, runnable, source, sequential, judges, is_out: false });
@@ -241,7 +233,7 @@ impl Tuning<'_, '_> {
         if !is_measured {
             return None;
         }
-        self.report.terminal.progress().tick();
+        self.sink.terminal.progress().tick();
         let json = || {
             json!({
                 "parameters": parameters.json(), "options": VerbsOptions::as_options(parameters),
@@ -250,10 +242,10 @@ impl Tuning<'_, '_> {
         };
         // That nothing weak was seen under some parameters leaves nothing unknown.
         match worst {
-            Status::Open => self.report.tally(worst),
-            _ => self.report.count(worst),
+            Status::Open => self.sink.tally(worst),
+            _ => self.sink.count(worst),
         }
-        self.report.print(json, String::new);
+        self.sink.print(json, String::new);
         Some(score)
     }
 
@@ -280,14 +272,14 @@ impl Tuning<'_, '_> {
         match refusal {
             Refusal::Skip(reason) => {
                 self.targets[index].is_out = true;
-                self.report.skip(Skip { test, file, model: runner::HARDWARE.to_owned(), reason });
+                self.sink.skip(Skip { test, file, model: runner::HARDWARE.to_owned(), reason });
             }
             Refusal::Error(reason) => {
-                self.report.failure(Problem::of_file(&file, Code::BackendFailed, reason));
+                self.sink.failure(Problem::of_file(&file, Code::BackendFailed, reason));
             }
             // What was seen before may be a violation; the next trial may find all machines well.
             Refusal::Broken(reason, seen) => {
-                self.report.failure(Problem::of_file(&file, Code::BackendFailed, reason));
+                self.sink.failure(Problem::of_file(&file, Code::BackendFailed, reason));
                 return Some((*seen, began.elapsed().as_secs_f64().max(1e-6)));
             }
         }
@@ -320,7 +312,7 @@ impl Tuning<'_, '_> {
                 VerbsOptions::as_options(parameters),
                 self.seed,
             );
-            self.report.terminal.err(&text);
+            self.sink.terminal.err(&text);
         }
         let is_bad = !found.is_empty();
         self.violations.extend(found);

@@ -96,7 +96,7 @@ pub fn judge(
     folder: &Path,
     models: &Models,
     request: Request<'static>,
-    report: &mut Sink<'_>,
+    sink: &mut Sink<'_>,
 ) -> Option<Found> {
     let mut found = Found {
         schema: "litmus-power/1",
@@ -113,22 +113,22 @@ pub fn judge(
         mutants: 0,
         has_baseline: false,
     };
-    report.terminal.begin_progress(nics.len());
+    sink.terminal.begin_progress(nics.len());
     // Seeds of one kind follow each other.
     for same in nics.chunk_by(|one, other| one.kind() == other.kind()) {
         let mut reports = Vec::new();
         for nic in same {
             let path = folder.join(nic.name() + ".jsonl");
-            let sources = [read_record(&path, report)?];
+            let sources = [read_record(&path, sink)?];
             reports.push(making.make(&sources, making.judge(&sources)));
-            report.terminal.progress().inc(1);
+            sink.terminal.progress().inc(1);
         }
         match same[0].fault {
             None => found.presets.push(of_preset(preset_name(same[0].preset), &reports)),
             Some(fault) => found.faults.push(of_fault(fault, &reports)),
         }
     }
-    report.terminal.progress().finish_and_clear();
+    sink.terminal.progress().finish_and_clear();
     found.never = never(&found.presets);
     Some(found)
 }
@@ -141,16 +141,16 @@ impl Nic {
 
 /// Of the same preset with several seeds. The parts are of the runs of all seeds.
 fn of_preset(preset: &'static str, reports: &[Report]) -> OfPreset {
-    let runs = reports.iter().flat_map(|report| &report.tests).map(|test| test.finished).sum();
-    let findings = reports.iter().flat_map(|report| &report.findings);
+    let runs = reports.iter().flat_map(|sink| &sink.tests).map(|test| test.finished).sum();
+    let findings = reports.iter().flat_map(|sink| &sink.findings);
     let violations = findings.map(|found| format!("{}: {}", found.test, found.outcome)).collect();
-    let tests = reports.iter().flat_map(|report| &report.tests);
+    let tests = reports.iter().flat_map(|sink| &sink.tests);
     let open = tests.filter(|test| test.judgement == TestJudgement::Inconclusive);
-    let broken = reports.iter().flat_map(|report| &report.errors);
+    let broken = reports.iter().flat_map(|sink| &sink.errors);
     let undecided = open.map(|test| test.name.clone());
     let undecided = undecided.chain(broken.map(|broken| broken.test.clone())).collect();
     let mut weak: BTreeMap<String, Share> = BTreeMap::new();
-    for test in reports.iter().flat_map(|report| &report.tests).filter(|test| test.finished > 0) {
+    for test in reports.iter().flat_map(|sink| &sink.tests).filter(|test| test.finished > 0) {
         for (outcome, count) in weak_of(test) {
             weak.entry(format!("{}: {outcome}", test.name)).or_default().add(count, test.finished);
         }
@@ -170,7 +170,7 @@ fn weak_of(test: &TestReport) -> BTreeMap<&str, u64> {
 /// Of the same fault with several seeds.
 fn of_fault(fault: Fault, reports: &[Report]) -> OfFault {
     let mut tests: BTreeMap<String, Share> = BTreeMap::new();
-    for test in reports.iter().flat_map(|report| &report.tests).filter(|test| test.finished > 0) {
+    for test in reports.iter().flat_map(|sink| &sink.tests).filter(|test| test.finished > 0) {
         tests.entry(test.name.clone()).or_default().add(forbidden(test), test.finished);
     }
     let tests: BTreeMap<String, f64> = tests
@@ -178,7 +178,7 @@ fn of_fault(fault: Fault, reports: &[Report]) -> OfFault {
         .filter(|(_, share)| share.count > 0)
         .map(|(name, share)| (name, share.rate()))
         .collect();
-    let diagnoses = || reports.iter().flat_map(|report| &report.diagnoses);
+    let diagnoses = || reports.iter().flat_map(|sink| &sink.diagnoses);
     let names = diagnoses().flat_map(|diagnosis| &diagnosis.models);
     let names: Vec<&str> =
         names.flat_map(|model| &model.dropped).map(|lost| lost.name.as_str()).collect();
@@ -190,7 +190,7 @@ fn of_fault(fault: Fault, reports: &[Report]) -> OfFault {
         fault: fault.name,
         breaks: fault.breaks,
         seeds: reports.len() as u64,
-        found: reports.iter().filter(|report| !report.findings.is_empty()).count() as u64,
+        found: reports.iter().filter(|sink| !sink.findings.is_empty()).count() as u64,
         tests,
         blamed: blamed.map(|lost| lost.name.clone()).collect(),
         is_right: (!orders.is_empty()).then(|| orders.iter().any(is_named)),
