@@ -197,6 +197,10 @@ fn reason(kind: &StmtKind, unsignaled: bool) -> Option<(&'static str, &'static s
             let why = "one-sided operations complete no receives; send a put, and wait for its value in a loop";
             Some(("a message or a receive", why))
         }
+        StmtKind::Flush { is_persistent: true, .. } => {
+            let why = "it has no such request, and its flush does not reach persistent memory";
+            Some(("a flush to persistent memory", why))
+        }
         StmtKind::AtomicWrite { .. } | StmtKind::Flush { .. } => {
             let why = "it has no such request; write a put, and `Rfence(2)` for a flush";
             Some(("a flush or an atomic write", why))

@@ -4,6 +4,7 @@
 //! when they like. A persistent flush that has taken effect says that what its queue pair wrote before, or
 //! something newer, does survive. What is in store buffers, pipes, wbR and wbL is lost.
 
+use compiler::code::{Instruction, Operation};
 use lang::Test;
 use lang::outcome::{Observed, Outcome, Value};
 use lang::program::{LocationId, Program};
@@ -37,6 +38,9 @@ pub(super) fn survivors(test: &Test) -> Vec<Vec<Survivor>> {
     initial.collect()
 }
 
+/// The most outcomes that a crash in one state may have.
+const MOST: usize = 1 << 16;
+
 impl State {
     /// Writes a value to memory. `by` is as in [`Survivor`].
     pub(super) fn write(&mut self, location: LocationId, value: u64, by: Option<(usize, u32)>) {
@@ -63,15 +67,19 @@ impl State {
     fn survivors_of(&self, observed: &Observed) -> &[Survivor] {
         match observed {
             Observed::Location(location) => &self.survivors[location.0],
-            // The language lets no test about a crash show these.
+            // The language lets no test about a crash show registers, and no machine shows copies.
             Observed::Register(_) | Observed::Copy(..) => &[],
         }
     }
 }
 
 impl Machine {
-    /// The outcomes of a crash in this state.
-    pub(super) fn after_crash(&self, state: &State) -> Vec<Outcome> {
+    /// The outcomes of a crash in this state. Fails if they are more than [`MOST`].
+    pub(super) fn after_crash(&self, state: &State) -> Result<Vec<Outcome>, String> {
+        let counts = self.observed.iter().map(|observed| state.survivors_of(observed).len());
+        if counts.fold(1_usize, usize::saturating_mul) > MOST {
+            return Err(format!("a crash in one state has more than {MOST} outcomes"));
+        }
         let mut outcomes = vec![Vec::new()];
         for observed in &self.observed {
             let mut longer = Vec::new();
@@ -82,7 +90,7 @@ impl Machine {
             }
             outcomes = longer;
         }
-        outcomes.into_iter().map(Outcome).collect()
+        Ok(outcomes.into_iter().map(Outcome).collect())
     }
 
     /// The values of the observables after a crash in this state, chosen at random.
@@ -96,10 +104,14 @@ impl Machine {
 
     /// The moment of a crash, as a number of steps: late ones come after the program's end.
     pub(super) fn crash_time(&self, random: &mut Random) -> u32 {
-        /// No instruction takes more steps: a put's take six, from its issue to its poll.
+        /// No word of an instruction takes more steps: a put's takes six, from its issue to its poll.
         const STEPS: usize = 8;
-        let instructions = self.code.threads.iter().map(|thread| thread.instructions.len());
-        random.below((instructions.sum::<usize>() * STEPS + 1) as u32)
+        let words = |instruction: &Instruction| match instruction {
+            Instruction::Issue { operation: Operation::Words { moves, .. }, .. } => moves.len(),
+            _ => 1,
+        };
+        let instructions = self.code.threads.iter().flat_map(|thread| &thread.instructions);
+        random.below((instructions.map(words).sum::<usize>() * STEPS + 1) as u32)
     }
 
     /// The crash that an outcome shows, in words.

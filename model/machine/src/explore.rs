@@ -172,6 +172,9 @@ impl Steps<'_> {
 /// A callback that sees the state after each step. True stops the search.
 pub(super) type Done<'d, 'a> = &'d mut dyn FnMut(&Explorer<'a>, &State) -> bool;
 
+/// Bytes for each value of an outcome: of a program they are few, but of a crash they may be many.
+const OUTCOME: usize = 32;
+
 /// The most steps without an alternative that are taken before the state is stored.
 const CHAIN: usize = 1000;
 
@@ -293,7 +296,10 @@ impl<'a> Explorer<'a> {
     ) -> Result<(), String> {
         let mut terminal = true;
         if self.machine.crashes {
-            self.machine.after_crash(state).into_iter().for_each(|outcome| self.shows(outcome));
+            self.machine.after_crash(state)?.into_iter().for_each(|outcome| self.shows(outcome));
+            if let Some(graph) = &mut self.graph {
+                graph.ends();
+            }
         }
         for agent in self.machine.agents() {
             let mut slots = self.machine.slots(state, agent);
@@ -475,7 +481,11 @@ impl<'a> Explorer<'a> {
             return Some(format!("more than {} states", self.limits.states));
         }
         let graph = self.graph.as_ref().map_or(0, Graph::memory);
-        if self.seen.memory() + graph > self.limits.memory {
+        let outcomes = match self.machine.crashes {
+            true => self.found.outcomes.len() * self.machine.observed.len() * OUTCOME,
+            false => 0,
+        };
+        if self.seen.memory() + graph + outcomes > self.limits.memory {
             return Some(format!("states need more than {}", Size(self.limits.memory as u64)));
         }
         // Reading the clock costs about as much as a small state, so it is read only now and then.

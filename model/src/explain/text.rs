@@ -149,7 +149,13 @@ impl Explanation<'_> {
         let width = width(words, weakness.order.iter().copied());
         let mut done: Vec<EventId> = Vec::new();
         for event in &weakness.order {
-            if let Some(thread) = own(event) {
+            if self.question.skeleton.event(*event).stamp == Stamp::Recovery {
+                let label = words.label(*event);
+                writeln!(
+                    out,
+                    "      crash     {label:<width$}  is written back for the last time"
+                )?;
+            } else if let Some(thread) = own(event) {
                 let (label, text) = (words.label(*event), words.statement_text(*event));
                 let number = done.iter().filter(|event| own(event).is_some()).count() + 1;
                 write!(out, "  {number:>2}  thread {}  {label:<width$}  {text}", thread.number())?;

@@ -1,11 +1,13 @@
 //! What is asked about a changed program.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use lang::Test;
 use lang::diagnostic::Diagnostic;
 use lang::litmus::print;
 use lang::outcome::{Asked, Claim, Condition, Outcome};
+use lang::program::StmtKind;
 use lang::source::Source;
 use serde_json::Value as Json;
 
@@ -330,17 +332,45 @@ impl<'a> Asking<'a> {
     fn explored(&self, test: &Test, index: usize) -> (Ending, Option<BTreeSet<Outcome>>) {
         let name = self.repair.models[index].0.machine.as_deref();
         let Some(variant) = name.and_then(Variant::from_name) else {
-            let may_wait = machine::may_wait(&test.program);
-            return (if may_wait { Ending::Unknown } else { Ending::Always }, None);
+            let ending = match machine::may_wait(&test.program) {
+                false => Ending::Always,
+                // A crash shows what a thread does before it waits for ever, so that a poll too many is no
+                // repair must be known. Where nothing branches, it has been counted.
+                true if test.program.crash.is_some() && is_straight(test) => {
+                    Ending::NotAlways(BTreeSet::new())
+                }
+                true => Ending::Unknown,
+            };
+            return (ending, None);
         };
         let until = self.repair.options.limits.clone();
         let limits =
             machine::Limits { states: STATES, until: until.clone(), ..machine::Limits::default() };
-        let found = until.within(|| machine::explore_to_ends(test, variant, limits));
+        // A crash ends every execution; what is asked is whether they would end without it.
+        let mut calm = Cow::Borrowed(test);
+        if test.program.crash.is_some() {
+            calm.to_mut().program.crash = None;
+        }
+        let ends = || machine::explore_to_ends(&calm, variant, limits.clone());
+        let crashes = || {
+            let (_, ending) = ends()?;
+            Ok((machine::explore(test, variant, limits.clone())?, ending))
+        };
+        let found = until.within(|| if test.program.crash.is_some() { crashes() } else { ends() });
         match found.ok().and_then(Result::ok) {
             Some((found, ending)) => (ending, found.complete.then_some(found.outcomes)),
             None if machine::may_wait(&test.program) => (Ending::Unknown, None),
             None => (Ending::Always, None),
         }
     }
+}
+
+/// Whether each thread does the same in all executions.
+fn is_straight(test: &Test) -> bool {
+    let mut threads = test.program.threads.iter().flat_map(|thread| &thread.body);
+    threads.all(|stmt| match &stmt.kind {
+        StmtKind::If { .. } | StmtKind::Loop(_) => false,
+        StmtKind::Poll(pairs) => pairs.len() == 1,
+        _ => true,
+    })
 }

@@ -124,8 +124,7 @@ enum What {
     Mfence,
     Flush {
         on: Towards,
-        from: String,
-        to: String,
+        by: FlushBy,
         id: Option<String>,
         /// How many polls; if it is not sized, fewer where earlier changes have polled.
         polls: usize,
@@ -153,6 +152,15 @@ enum What {
     },
 }
 
+/// The request of a flush, for which polls or a wait follow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum FlushBy {
+    /// A get of a word, into one that nobody reads.
+    Get { from: String, to: String },
+    /// `Persist(n)`.
+    Persist,
+}
+
 impl Edit {
     /// Its kind.
     pub fn kind(&self) -> Kind {
@@ -163,7 +171,8 @@ impl Edit {
             What::Rfence(_) => Kind::Rfence,
             What::Gfence(_) => Kind::Gfence,
             What::Mfence => Kind::Mfence,
-            What::Flush { .. } => Kind::Flush,
+            What::Flush { by: FlushBy::Get { .. }, .. } => Kind::Flush,
+            What::Flush { by: FlushBy::Persist, .. } => Kind::Persist,
             What::Rcas { .. } => Kind::Rcas,
             What::Inline => Kind::Inline,
             What::Exchange | What::Lift { .. } => Kind::Exchange,
@@ -252,11 +261,21 @@ impl Edit {
             What::Rfence(on) => format!("Rfence({on})"),
             What::Gfence(node) => format!("GFence({{{node}}})"),
             What::Mfence => "Mfence".to_owned(),
-            What::Flush { on, from, to, id: Some(id), .. } => {
-                format!("{to} :=^{id} {from}^{on}; Wait({id})")
-            }
-            What::Flush { on, from, to, polls, .. } => {
-                format!("{to} := {from}^{on}{}", format!("; Poll({on})").repeat(*polls))
+            What::Flush { on, by, id, polls, .. } => {
+                let (request, wait) = match (by, id) {
+                    (FlushBy::Get { from, to }, Some(id)) => {
+                        (format!("{to} :=^{id} {from}^{on}"), format!("; Wait({id})"))
+                    }
+                    (FlushBy::Persist, Some(id)) => {
+                        (format!("Persist({on}, {id})"), format!("; Wait({id})"))
+                    }
+                    (FlushBy::Get { from, to }, None) => {
+                        (format!("{to} := {from}^{on}"), String::new())
+                    }
+                    (FlushBy::Persist, None) => (format!("Persist({on})"), String::new()),
+                };
+                let polls = if id.is_some() { 0 } else { *polls };
+                format!("{request}{wait}{}", format!("; Poll({on})").repeat(polls))
             }
         };
         format!("thread {thread}: {gap}, add {added}")
@@ -282,12 +301,10 @@ impl Edit {
                 vec![statement(call)]
             }
             What::Mfence => vec![statement(call(Method::Mfence, [], place))],
-            What::Flush { on, from, to, id, polls, .. } => {
-                let via = id.as_ref().map_or(Via::Plain, |id| Via::Id(Some(name(id, place))));
-                let from = on_queue_pair(access(from, Some(on.node), place), on.queue_pair);
-                let get = assign(access(to, None, place), via, Value::Expr(from.into()));
+            What::Flush { on, by, id, polls, .. } => {
+                let request = by.request(*on, id.as_deref(), place);
                 let polls = (0..*polls).map(|_| on_it(Method::Poll, on));
-                std::iter::once(get).chain(polls).chain(id.iter().map(|id| wait(id))).collect()
+                std::iter::once(request).chain(polls).chain(id.iter().map(|id| wait(id))).collect()
             }
             What::Rcas { .. }
             | What::Exchange
@@ -296,6 +313,24 @@ impl Edit {
             | What::Inline
             | What::Lift { .. }
             | What::Remove { .. } => Vec::new(),
+        }
+    }
+}
+
+impl FlushBy {
+    fn request(&self, on: Towards, id: Option<&str>, place: Place) -> Statement {
+        match self {
+            Self::Get { from, to } => {
+                let via = id.map_or(Via::Plain, |id| Via::Id(Some(name(id, place))));
+                let from = on_queue_pair(access(from, Some(on.node), place), on.queue_pair);
+                assign(access(to, None, place), via, Value::Expr(from.into()))
+            }
+            Self::Persist => {
+                let mut call = towards(Method::Persist, on.node, on.queue_pair, place);
+                let id = id.map(|id| Argument::Expr(Expr::from(access(id, None, place))));
+                call.arguments.extend(id);
+                statement(call)
+            }
         }
     }
 }

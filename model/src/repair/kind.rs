@@ -15,6 +15,8 @@ pub enum Kind {
     Mfence,
     /// A get from a node that was written to, and a wait for it.
     Flush,
+    /// `Persist(n)`, and a wait for it; in tests about a crash.
+    Persist,
     /// An RCAS in place of a put of a constant.
     Rcas,
     /// Two statements that follow each other, exchanged, or a wait that comes earlier.
@@ -35,7 +37,7 @@ pub const REWRITES: [Kind; 5] =
 
 impl Kind {
     /// All kinds, with their words.
-    pub const ALL: [(Self, &'static str); 12] = [
+    pub const ALL: [(Self, &'static str); 13] = [
         (Self::Poll, "poll"),
         (Self::PollReceive, "poll-recv"),
         (Self::Wait, "wait"),
@@ -43,6 +45,7 @@ impl Kind {
         (Self::Gfence, "gfence"),
         (Self::Mfence, "mfence"),
         (Self::Flush, "flush"),
+        (Self::Persist, "persist"),
         (Self::Rcas, "rcas"),
         (Self::Exchange, "exchange"),
         (Self::QueuePair, "queue-pair"),

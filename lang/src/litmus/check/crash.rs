@@ -44,8 +44,9 @@ fn without_meaning(kind: &StmtKind) -> Option<&'static str> {
         StmtKind::GlobalFence(_) => "a global fence",
         StmtKind::Call(_) => "a call of a library",
         StmtKind::Rma(_) => "a statement of coreRMA",
-        StmtKind::OutOfRange { .. }
-        | StmtKind::Assign { .. }
+        // It is an assumption: that the index is one of a word.
+        StmtKind::OutOfRange { .. } => "an index that is a value",
+        StmtKind::Assign { .. }
         | StmtKind::Read { .. }
         | StmtKind::Write { .. }
         | StmtKind::Cas { .. }

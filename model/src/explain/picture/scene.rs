@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use lang::outcome::Observed;
 use lang::program::{NodeId, ThreadId, Towards};
 use skeleton::{Event, EventId, Stamp};
 
@@ -101,7 +102,14 @@ impl Scene {
         let happen = words.execution.events.iter().map(|happening| happening.event);
         let (own, initial): (Vec<EventId>, Vec<EventId>) =
             happen.partition(|event| skeleton.event(*event).thread.is_some());
-        let shown = initial.into_iter().filter(|event| touched(*event));
+        let observed = |event: EventId| {
+            let location = skeleton.event(event).location.map(Observed::Location);
+            let shown = &words.question.test.observables;
+            shown.iter().any(|one| Some(one.what) == location)
+        };
+        let is_left = |event: EventId| skeleton.event(event).stamp == Stamp::Recovery;
+        let matters = |event: EventId| touched(event) || is_left(event) && observed(event);
+        let shown = initial.into_iter().filter(|event| matters(*event));
         let (initial, left): (Vec<EventId>, Vec<EventId>) =
             shown.partition(|event| skeleton.event(*event).stamp == Stamp::Init);
         let mut scene = Self { title, ..Self::default() };
@@ -133,11 +141,8 @@ impl Scene {
         }
         let first = taken.values().max().copied().unwrap_or(0);
         add_rows(words, &own, links, first, &mut rows);
-        let mut below = rows.values().max().map_or(0, |last| last + 1);
-        for event in &left {
-            rows.insert(*event, below);
-            below += 1;
-        }
+        let below = rows.values().max().map_or(0, |last| last + 1);
+        rows.extend(left.iter().copied().zip(below..));
         let is_marked = |event: EventId| {
             let in_steps = steps.iter().any(|step| [step.from, step.to].contains(&event));
             let is_not_kept = |link: &Link| {

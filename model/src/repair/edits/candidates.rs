@@ -12,7 +12,7 @@ use lang::source::Span;
 
 use super::super::{Kind, Repair};
 use super::requests::{self, Sent};
-use super::{Edit, Named, OnlyWith, Path, Site, Towards, What, apply, blocks, flushes};
+use super::{Edit, FlushBy, Named, OnlyWith, Path, Site, Towards, What, apply, blocks, flushes};
 
 /// What a thread's statements may leave out or repeat.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -277,6 +277,7 @@ impl Lister<'_> {
             if self.may(Kind::Flush, "Get") {
                 self.flush(site, after, on);
             }
+            self.persist(site, after, on);
         }
         if self.only_with == OnlyWith::Any {
             self.gap_of_moves(site, after);
@@ -332,8 +333,11 @@ impl Lister<'_> {
                 self.push(site, after, What::Rfence(on));
             }
             // With a Wait, the flush is that of what was sent there.
-            if self.may(Kind::Flush, "Get") && (is_new || !self.defines("Wait")) {
-                self.flush(site, after, on);
+            if is_new || !self.defines("Wait") {
+                if self.may(Kind::Flush, "Get") {
+                    self.flush(site, after, on);
+                }
+                self.persist(site, after, on);
             }
         }
         self.only_with = OnlyWith::Any;
@@ -381,11 +385,28 @@ impl Lister<'_> {
         let accessed = || accessed().find_map(|sent| sent.location.clone());
         let from = last.or_else(accessed).or_else(|| self.some_word(on.node));
         let Some(from) = from else { return };
-        let number = Some(on.queue_pair).filter(|number| *number != 0);
-        let of_queue_pair = number.map(|number| format!("q{number}_")).unwrap_or_default();
-        let to = self.fresh(&format!("f{of_queue_pair}"), site);
+        let to = self.fresh(&format!("f{}", of_queue_pair(on)), site);
+        self.flush_by(site, after, (on, "g"), FlushBy::Get { from, to });
+    }
+
+    /// A flush to persistent memory, where a crash may lose what is not there.
+    fn persist(&mut self, site: &Site, after: Option<&Statement>, on: Towards) {
+        let may = self.may(Kind::Persist, Method::Persist.spelling());
+        if may && self.test.program.crash.is_some() {
+            self.flush_by(site, after, (on, "k"), FlushBy::Persist);
+        }
+    }
+
+    /// A flush and the wait for it, under an id that begins with a letter, or as many polls as it takes.
+    fn flush_by(
+        &mut self,
+        site: &Site,
+        after: Option<&Statement>,
+        (on, letter): (Towards, &str),
+        by: FlushBy,
+    ) {
         let (id, polls) = match (self.defines("Wait"), self.defines("Poll")) {
-            (true, _) => (Some(self.fresh(&format!("g{of_queue_pair}"), site)), 0),
+            (true, _) => (Some(self.fresh(&format!("{letter}{}", of_queue_pair(on)), site)), 0),
             (false, true) => {
                 let is_of_round = |sent: &&Sent| sent.on == on && !sent.is_unsignaled;
                 let of_round = self.next_round.iter().filter(is_of_round).count();
@@ -395,7 +416,7 @@ impl Lister<'_> {
             }
             (false, false) => return,
         };
-        self.push(site, after, What::Flush { on, from, to, id, polls, is_sized: false });
+        self.push(site, after, What::Flush { on, by, id, polls, is_sized: false });
     }
 
     /// A name that the program does not use, the same for the same site.
@@ -432,4 +453,10 @@ impl Lister<'_> {
             self.done.sent.extend(sent);
         }
     }
+}
+
+/// The part of a name for a queue pair other than 0.
+fn of_queue_pair(on: Towards) -> String {
+    let number = Some(on.queue_pair).filter(|number| *number != 0);
+    number.map(|number| format!("q{number}_")).unwrap_or_default()
 }

@@ -155,8 +155,8 @@ pub fn is_without_get(edits: &[Edit], other: &BTreeSet<usize>, set: &BTreeSet<us
 
 fn is_same_flush(one: &Edit, other: &Edit) -> bool {
     match (&one.what, &other.what) {
-        (What::Flush { on, from, .. }, What::Flush { on: other_on, from: other_from, .. }) => {
-            (on, from, one.only_with) == (other_on, other_from, other.only_with)
+        (What::Flush { on, by, .. }, What::Flush { on: other_on, by: other_by, .. }) => {
+            (on, by, one.only_with) == (other_on, other_by, other.only_with)
                 && one.site == other.site
         }
         _ => false,

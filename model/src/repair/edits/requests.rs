@@ -20,7 +20,7 @@ use super::{Named, Site, Towards, id_of_call, statements};
 pub struct Sent {
     pub site: Site,
     pub on: Towards,
-    /// What is accessed there. A message does not say where it goes.
+    /// What is accessed there. A message does not say where it goes, and a flush accesses nothing.
     pub location: Option<String>,
     pub id: Option<String>,
     /// No Poll takes its completion.
@@ -34,7 +34,12 @@ pub struct Sent {
 /// What a statement sends.
 pub fn sent(repair: &Repair<'_>, test: &Test, site: &Site, one: &Statement) -> Option<Sent> {
     let (on, location, id) = match &one.kind {
-        StatementKind::Call(call) if matches!(call.method, Method::Send | Method::SendImm) => {
+        StatementKind::Call(call)
+            if matches!(
+                call.method,
+                Method::Send | Method::SendImm | Method::Flush | Method::Persist
+            ) =>
+        {
             (towards_of(call)?, None, id_of_call(call))
         }
         kind => {
@@ -74,7 +79,10 @@ fn accessed(kind: &StatementKind) -> (Vec<&Access>, Option<&Name>) {
             (accesses, id)
         }
         StatementKind::Call(call)
-            if matches!(call.method, Method::Rcas | Method::Rfaa | Method::PutImm) =>
+            if matches!(
+                call.method,
+                Method::Rcas | Method::Rfaa | Method::PutImm | Method::AtomicWrite
+            ) =>
         {
             (of_arguments(call).collect(), id_of_call(call))
         }

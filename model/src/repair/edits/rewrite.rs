@@ -55,9 +55,10 @@ pub fn give_id(operation: &mut Statement, id: &str) {
 /// How many arguments a call has without its work id. `None`: it never has one.
 fn arity_without_id(method: Method) -> Option<usize> {
     match method {
-        Method::Send => Some(2),
+        Method::Send | Method::AtomicWrite => Some(2),
         Method::Rfaa | Method::SendImm | Method::PutImm => Some(3),
         Method::Rcas => Some(4),
+        Method::Flush | Method::Persist => Some(1),
         _ => None,
     }
 }
@@ -72,7 +73,7 @@ pub fn id_of_call(call: &Call) -> Option<&Name> {
 /// Moves an operation to another queue pair of its node.
 pub fn on_other_queue_pair(one: &mut Statement, to: Towards) {
     if let StatementKind::Call(call) = &mut one.kind
-        && matches!(call.method, Method::Send | Method::SendImm)
+        && matches!(call.method, Method::Send | Method::SendImm | Method::Flush | Method::Persist)
     {
         let moved = towards(call.method, to.node, to.queue_pair, call.place);
         call.arguments.splice(..1, moved.arguments);
