@@ -65,11 +65,11 @@ impl Known {
 /// A text by its language.
 pub enum What {
     /// A program.
-    Program(ProgramText),
+    Program(Box<ProgramText>),
     /// A model.
-    Model(ModelText),
+    Model(Box<ModelText>),
     /// A library.
-    Library(LibraryText),
+    Library(Box<LibraryText>),
 }
 
 /// All of them.
@@ -213,15 +213,15 @@ fn look_at(source: Source, texts: Texts<'_>) -> Known {
     let (names, mut problems, what) = match ending {
         "cat" => {
             let (model, names, problems) = ModelText::new(&source, texts);
-            (names, problems, What::Model(model))
+            (names, problems, What::Model(Box::new(model)))
         }
         "lib" => {
             let (library, names, problems) = LibraryText::new(&source);
-            (names, problems, What::Library(library))
+            (names, problems, What::Library(Box::new(library)))
         }
         _ => {
             let (program, names, problems) = ProgramText::new(&source, texts);
-            (names, problems, What::Program(program))
+            (names, problems, What::Program(Box::new(program)))
         }
     };
     problems.sort_by_key(|problem| problem.span);
