@@ -90,9 +90,18 @@ impl Journal {
             _ => {}
         }
         let (mut journal, text) = Self::open(path)?;
-        let text = String::from_utf8(text)
-            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "expected UTF-8 text"))?;
-        let whole = whole_lines(&text);
+        let text = match std::str::from_utf8(&text) {
+            Ok(text) => text,
+            // It was cut off within a character.
+            Err(cut) if cut.error_len().is_none() => {
+                std::str::from_utf8(&text[..cut.valid_up_to()]).unwrap_or_default()
+            }
+            Err(_) => {
+                let why = io::Error::new(io::ErrorKind::InvalidData, "expected UTF-8 text");
+                return Err(why.into());
+            }
+        };
+        let whole = whole_lines(text);
         let mut lines = whole.lines();
         let first = lines.next();
         let expected = serde_json::to_string(head).map_err(io::Error::from)?;

@@ -93,6 +93,12 @@ impl Machine {
         Ok(outcomes.into_iter().map(Outcome).collect())
     }
 
+    /// About how many bytes this many outcomes take, if nodes crash; else they are few.
+    pub(super) fn memory_of(&self, outcomes: usize) -> usize {
+        const VALUE: usize = 32;
+        if self.crashes { outcomes * self.observed.len() * VALUE } else { 0 }
+    }
+
     /// The values of the observables after a crash in this state, chosen at random.
     pub(super) fn crash(&self, state: &State, random: &mut Random, values: &mut Vec<u64>) {
         for observed in &self.observed {

@@ -172,9 +172,6 @@ impl Steps<'_> {
 /// A callback that sees the state after each step. True stops the search.
 pub(super) type Done<'d, 'a> = &'d mut dyn FnMut(&Explorer<'a>, &State) -> bool;
 
-/// Bytes for each value of an outcome: of a program they are few, but of a crash they may be many.
-const OUTCOME: usize = 32;
-
 /// The most steps without an alternative that are taken before the state is stored.
 const CHAIN: usize = 1000;
 
@@ -481,10 +478,7 @@ impl<'a> Explorer<'a> {
             return Some(format!("more than {} states", self.limits.states));
         }
         let graph = self.graph.as_ref().map_or(0, Graph::memory);
-        let outcomes = match self.machine.crashes {
-            true => self.found.outcomes.len() * self.machine.observed.len() * OUTCOME,
-            false => 0,
-        };
+        let outcomes = self.machine.memory_of(self.found.outcomes.len());
         if self.seen.memory() + graph + outcomes > self.limits.memory {
             return Some(format!("states need more than {}", Size(self.limits.memory as u64)));
         }
