@@ -1,6 +1,6 @@
 //! Reports: what records say about machines, as data, computed from records and models and nothing else.
 //!
-//! Every line of the records is judged again ([`judging`]), and [`compute`] makes a report of that. It puts
+//! Every line of the records is judged again ([`rejudge`]), and [`compute`] makes a report of that. It puts
 //! records side by side ([`compare`]), explains what is forbidden and was seen (`findings`), looks for the
 //! nearest model that would allow it (`variants`), groups it by that (`causes`), says what was tested
 //! and what that is worth (`tested`, `evidence`, `mutants`, `silence`), and sums up (`verdict`). The same
