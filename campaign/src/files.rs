@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use beside::Claim;
+pub(crate) use beside::is_at;
 
 /// The longest name of a file that is made of a name in a file.
 const LONGEST: usize = 200;

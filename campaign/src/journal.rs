@@ -69,6 +69,10 @@ impl Journal {
             return Err(io::Error::other("expected a file, found a device or a pipe"));
         }
         lock(&file)?;
+        // Who arranged it has put another file in its place, and let go of this one.
+        if !files::is_at(&file, &std::fs::canonicalize(path)?) {
+            return Err(io::Error::new(io::ErrorKind::WouldBlock, WRITTEN));
+        }
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;
         let (path, length) = (path.to_owned(), text.len() as u64);
@@ -373,15 +377,16 @@ pub fn to_line(content: &impl Serialize, digest: &mut Digest) -> io::Result<Vec<
     Ok(line)
 }
 
+/// Why a journal is not opened.
+const WRITTEN: &str = "another process is writing it";
+
 /// Locks a file until it is closed.
 ///
 /// # Errors
 /// That another process has it, where the file system can tell.
 fn lock(file: &File) -> io::Result<()> {
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => {
-            Err(io::Error::new(io::ErrorKind::WouldBlock, "another process is writing it"))
-        }
+        Err(TryLockError::WouldBlock) => Err(io::Error::new(io::ErrorKind::WouldBlock, WRITTEN)),
         // Some file systems have no locks.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
     }

@@ -117,7 +117,7 @@ fn remove_if_dead(path: &Path) -> bool {
 
 /// Whether a path still leads to an open file.
 #[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let (Ok(open), Ok(there)) = (file.metadata(), fs::symlink_metadata(path)) else { return false };
     (open.dev(), open.ino()) == (there.dev(), there.ino())
@@ -125,6 +125,6 @@ fn is_at(file: &File, path: &Path) -> bool {
 
 /// Elsewhere, what is open cannot be removed.
 #[cfg(not(unix))]
-fn is_at(_: &File, path: &Path) -> bool {
+pub(crate) fn is_at(_: &File, path: &Path) -> bool {
     path.exists()
 }
