@@ -94,18 +94,9 @@ impl Journal {
             _ => {}
         }
         let (mut journal, text) = Self::open(path)?;
-        let text = match std::str::from_utf8(&text) {
-            Ok(text) => text,
-            // It was cut off within a character.
-            Err(cut) if cut.error_len().is_none() => {
-                std::str::from_utf8(&text[..cut.valid_up_to()]).unwrap_or_default()
-            }
-            Err(_) => {
-                let why = io::Error::new(io::ErrorKind::InvalidData, "expected UTF-8 text");
-                return Err(why.into());
-            }
-        };
-        let whole = whole_lines(text);
+        // What was cut off may end within a character.
+        let whole = std::str::from_utf8(whole_lines(&text))
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "expected UTF-8 text"))?;
         let mut lines = whole.lines();
         let first = lines.next();
         let expected = serde_json::to_string(head).map_err(io::Error::from)?;
@@ -189,6 +180,8 @@ impl Journal {
     pub fn arrange(&mut self, place: impl Fn(&Json) -> Option<usize>) -> io::Result<()> {
         let text = std::fs::read_to_string(&self.path)?;
         let (head, rest) = text.split_once('\n').unwrap_or((&text, ""));
+        // A byte order mark, which an editor may have put there, is no part of what the digest is of.
+        let head = head.trim_start_matches('\u{feff}');
         let parsed = |line: &str| serde_json::from_str::<Json>(line).ok();
         let placed = rest.lines().map(|line| (parsed(line).and_then(|line| place(&line)), line));
         let mut kept: Vec<(Option<usize>, &str)> = placed.filter(|(at, _)| at.is_some()).collect();
@@ -353,8 +346,8 @@ impl From<io::Error> for BeginError {
 }
 
 /// The lines of a text that were written to their end: one that was not is of an item that was not done.
-pub fn whole_lines(text: &str) -> &str {
-    &text[..text.rfind('\n').map_or(0, |end| end + 1)]
+pub fn whole_lines(text: &[u8]) -> &[u8] {
+    &text[..text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1)]
 }
 
 /// The first line, and the digest that begins with it.

@@ -190,28 +190,12 @@ impl<'a> Builder<'a> {
         for (index, location) in program.locations.iter().enumerate() {
             let written = Some(self.constant(location.initial));
             let operation = self.next_operation();
-            self.skeleton.events.push(Event {
-                stamp: Stamp::Init,
-                thread: None,
-                location: Some(LocationId(index)),
-                written,
-                read: None,
-                node: None,
-                queue_pair: 0,
-                polls: Vec::new(),
-                operation,
-                word: 0,
-                id: None,
-                receive: None,
-                atomic: true,
-                loopback: false,
-                guard: Guard::TRUE,
-                origin: Origin {
-                    libraries: 1 << owners.get(index).copied().unwrap_or(0).min(31),
-                    ..Origin::BASE
-                },
-                span: location.span,
-            });
+            let origin = Origin {
+                libraries: 1 << owners.get(index).copied().unwrap_or(0).min(31),
+                ..Origin::BASE
+            };
+            let plain = of_no_thread(Stamp::Init, LocationId(index), operation, location.span);
+            self.skeleton.events.push(Event { written, origin, ..plain });
         }
     }
 
@@ -456,5 +440,33 @@ impl<'a> Builder<'a> {
         let (thread, guard, unsignaled) = (self.thread, self.live, stmt.unsignaled);
         let operation = Operation { thread, towards, completion, further, unsignaled, guard };
         self.skeleton.operations.push(operation);
+    }
+}
+
+/// An event that no thread performs and that always happens, without a value.
+pub(super) fn of_no_thread(
+    stamp: Stamp,
+    location: LocationId,
+    operation: usize,
+    span: Span,
+) -> Event {
+    Event {
+        stamp,
+        thread: None,
+        location: Some(location),
+        written: None,
+        read: None,
+        node: None,
+        queue_pair: 0,
+        polls: Vec::new(),
+        operation,
+        word: 0,
+        id: None,
+        receive: None,
+        atomic: true,
+        loopback: false,
+        guard: Guard::TRUE,
+        origin: Origin::BASE,
+        span,
     }
 }

@@ -239,7 +239,8 @@ impl Machine {
                 false => Operation::Get { target: *target, source: *source },
             };
             let item = self.item(state, &operation);
-            let entry = Entry { pair, wait, unsignaled, joined: number > 0, item, persists: 0 };
+            let entry =
+                Entry { pair, wait, unsignaled, joined: number > 0, item, ..Entry::default() };
             if self.enqueue(state, thread, entry) == Effect::QueueFull {
                 return Effect::QueueFull;
             }

@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 
 use crate::allowed::Question;
 use crate::explain::{Search, explain, search};
-use crate::machine::{self, Ending, Variant};
+use crate::machine::{self, CompileError, Ending, Variant};
 use crate::verdict;
 
 use super::Repair;
@@ -351,12 +351,13 @@ impl<'a> Asking<'a> {
         if test.program.crash.is_some() {
             calm.to_mut().program.crash = None;
         }
-        let ends = || machine::explore_to_ends(&calm, variant, limits.clone());
-        let crashes = || {
-            let (_, ending) = ends()?;
-            Ok((machine::explore(test, variant, limits.clone())?, ending))
-        };
-        let found = until.within(|| if test.program.crash.is_some() { crashes() } else { ends() });
+        let found = until.within(|| {
+            let (mut found, ending) = machine::explore_to_ends(&calm, variant, limits.clone())?;
+            if test.program.crash.is_some() {
+                found = machine::explore(test, variant, limits)?;
+            }
+            Ok::<_, CompileError>((found, ending))
+        });
         match found.ok().and_then(Result::ok) {
             Some((found, ending)) => (ending, found.complete.then_some(found.outcomes)),
             None if machine::may_wait(&test.program) => (Ending::Unknown, None),

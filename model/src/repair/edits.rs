@@ -25,7 +25,9 @@ pub use candidates::candidates;
 use comments::Moves;
 pub use flushes::{Sizes, completing, is_without_get, polls_alone, settled, sized};
 pub use removals::{kept, removals};
-use rewrite::{give_id, id_of_call, on_other_queue_pair, rcas, with_inline_source};
+use rewrite::{
+    give_id, id_of_call, names_queue_pair_first, on_other_queue_pair, rcas, with_inline_source,
+};
 use switches::Switch;
 pub use switches::switched;
 

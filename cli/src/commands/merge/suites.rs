@@ -27,8 +27,8 @@ impl Output for Units {
     type Item = Unit;
 
     fn read(path: &Path, bytes: &[u8]) -> Result<(ShardOf, Self), Refused> {
-        let text = String::from_utf8_lossy(bytes);
-        let (first, rest) = whole_lines(&text).split_once('\n').unwrap_or_default();
+        let text = String::from_utf8_lossy(whole_lines(bytes));
+        let (first, rest) = text.split_once('\n').unwrap_or_default();
         let (shard, head) = super::object(path, first.as_bytes())?;
         let units = rest.lines().map(read_line).collect::<Result<_, _>>();
         let units = units.map_err(|message| Refused::new(path, Flaw::UnusablePart, message))?;

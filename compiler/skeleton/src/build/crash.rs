@@ -3,8 +3,8 @@
 use lang::program::LocationId;
 use lang::source::Span;
 
-use super::super::{Condition, Event, EventId, Guard, Origin, Stamp, Value};
-use super::Builder;
+use super::super::{Condition, Event, EventId, Stamp, Value};
+use super::{Builder, of_no_thread};
 
 impl Builder<'_> {
     /// A poll or wait. A crash may come before it returns, and then neither it nor what follows in its thread
@@ -29,25 +29,8 @@ impl Builder<'_> {
             let id = EventId(self.skeleton.events.len());
             let read = Some(self.value(Value::Read(id)));
             self.skeleton.recovered.push(id);
-            self.skeleton.events.push(Event {
-                stamp: Stamp::Recovery,
-                thread: None,
-                location: Some(LocationId(index)),
-                written: None,
-                read,
-                node: None,
-                queue_pair: 0,
-                polls: Vec::new(),
-                operation,
-                word: 0,
-                id: None,
-                receive: None,
-                atomic: true,
-                loopback: false,
-                guard: Guard::TRUE,
-                origin: Origin::BASE,
-                span,
-            });
+            let plain = of_no_thread(Stamp::Recovery, LocationId(index), operation, span);
+            self.skeleton.events.push(Event { read, ..plain });
         }
     }
 }

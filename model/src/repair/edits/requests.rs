@@ -13,7 +13,7 @@ use lang::source::Span;
 
 use super::super::Repair;
 use super::candidates::{Flow, flow};
-use super::{Named, Site, Towards, id_of_call, statements};
+use super::{Named, Site, Towards, id_of_call, names_queue_pair_first, statements};
 
 /// An operation that a thread has sent.
 #[derive(Clone)]
@@ -34,12 +34,7 @@ pub struct Sent {
 /// What a statement sends.
 pub fn sent(repair: &Repair<'_>, test: &Test, site: &Site, one: &Statement) -> Option<Sent> {
     let (on, location, id) = match &one.kind {
-        StatementKind::Call(call)
-            if matches!(
-                call.method,
-                Method::Send | Method::SendImm | Method::Flush | Method::Persist
-            ) =>
-        {
+        StatementKind::Call(call) if names_queue_pair_first(call.method) => {
             (towards_of(call)?, None, id_of_call(call))
         }
         kind => {

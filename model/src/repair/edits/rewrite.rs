@@ -63,6 +63,11 @@ fn arity_without_id(method: Method) -> Option<usize> {
     }
 }
 
+/// Whether a request's first argument is its queue pair, and no access.
+pub fn names_queue_pair_first(method: Method) -> bool {
+    matches!(method, Method::Send | Method::SendImm | Method::Flush | Method::Persist)
+}
+
 pub fn id_of_call(call: &Call) -> Option<&Name> {
     match &call.arguments.get(arity_without_id(call.method)?)? {
         Argument::Expr(Expr { kind: ExprKind::Access(access), .. }) => Some(&access.name),
@@ -73,7 +78,7 @@ pub fn id_of_call(call: &Call) -> Option<&Name> {
 /// Moves an operation to another queue pair of its node.
 pub fn on_other_queue_pair(one: &mut Statement, to: Towards) {
     if let StatementKind::Call(call) = &mut one.kind
-        && matches!(call.method, Method::Send | Method::SendImm | Method::Flush | Method::Persist)
+        && names_queue_pair_first(call.method)
     {
         let moved = towards(call.method, to.node, to.queue_pair, call.place);
         call.arguments.splice(..1, moved.arguments);
