@@ -89,8 +89,8 @@ pub fn on_the_wire(program: &Program, stmt: &Stmt) -> Option<String> {
             format!("`ATOMIC_WRITE` of {from} to {}, after the flushes before it", name(target))
         }
         StmtKind::Flush { towards: to, is_persistent: true, .. } => format!(
-            "`FLUSH` towards {}, for persistence: when it completes, what was written there before survives a \
-             crash",
+            "`FLUSH` towards {}, for persistence: when it completes, what was written there before survives \
+             a crash",
             towards(to)
         ),
         StmtKind::Flush { towards: to, .. } => format!(
