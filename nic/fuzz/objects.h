@@ -51,11 +51,14 @@ static void end_address(unsigned index, unsigned is_other) {
   domains[index].users--;
 }
 
+/* IBV_ACCESS_FLUSH_GLOBAL and IBV_ACCESS_FLUSH_PERSISTENT, which headers before rdma-core 45 do not have. */
+enum { PLACEMENTS = 3 << 8 };
+
 /* Any flags, and whether they can be had. */
 static int flags_of_region(int *flags) {
   static const int usual[] = { 0, 1, 3, 5, 7, 9, 13, 15, 4 };
-  *flags = chance(85) ? 15 : chance(90) ? usual[below(9)] : (int) wild();
-  int known = 0xff | 0x3ff00000, changes = *flags & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+  *flags = chance(85) ? 15 | PLACEMENTS : chance(90) ? usual[below(9)] : (int) wild();
+  int known = 0x3ff | 0x3ff00000, changes = *flags & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
   return !(*flags & ~known) && !(*flags & (IBV_ACCESS_ON_DEMAND | IBV_ACCESS_ZERO_BASED)) &&
     (!changes || *flags & IBV_ACCESS_LOCAL_WRITE);
 }

@@ -55,7 +55,8 @@ static void make_pair(void) {
     attr.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
       IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
-    if (chance(5)) { attr.send_ops_flags |= (uint64_t) 1 << (7 + below(50)); is_fine = 0; }
+    attr.send_ops_flags |= 3 << 11; /* FLUSH and ATOMIC_WRITE */
+    if (chance(5)) { attr.send_ops_flags |= (uint64_t) 1 << (below(2) ? 7 + below(4) : 13 + below(44)); is_fine = 0; }
     call("ibv_create_qp_ex");
     pair->qp = ibv_create_qp_ex(context, &attr);
     cap = attr.cap;
@@ -127,7 +128,7 @@ static struct ibv_qp_attr any_attributes(unsigned index, int is_sound) {
   if (ibv_query_gid(context, number, 0, &gid)) expect(code && errno == EINVAL, "it failed");
   struct ibv_qp_attr attr = { .qkey = chance(97) ? KEY : wild(), .port_num = number, .path_mtu = IBV_MTU_1024,
     .dest_qp_num = peer_of(index) & 0xffffff,
-    .qp_access_flags = chance(90) ? 15 : below(16), .max_rd_atomic = chance(90) ? 4 : 0,
+    .qp_access_flags = chance(90) ? 15 | PLACEMENTS : below(16) | below(4) << 8, .max_rd_atomic = chance(90) ? 4 : 0,
       .max_dest_rd_atomic = below(4),
     .min_rnr_timer = chance(90) ? 1 + below(8) : below(32), .timeout = chance(90) ? 1 + below(14) : below(32),
     .retry_cnt = below(8), .rnr_retry = below(8),

@@ -145,6 +145,38 @@ static void post_sends(void) {
     strerror(codes[taken]));
 }
 
+/* FLUSH and ATOMIC_WRITE, for which `ibv_post_send` has nothing. */
+enum { FLUSH = 14, ATOMIC_WRITE = 15 };
+typedef void flushes(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address, size_t length, uint8_t type,
+  uint8_t level);
+
+/* `wr_flush`, which is behind the end of the structure that headers before rdma-core 45 have. */
+static flushes *function_for_flush(struct ibv_qp_ex *qp) {
+  flushes *found;
+  memcpy(&found, (char *) qp + offsetof(struct ibv_qp_ex, wr_atomic_write) + sizeof(void *), sizeof found);
+  return found;
+}
+
+/* Posts one of them; the error that it must give (0: none), and whether it cannot succeed. */
+static int place(struct ibv_qp_ex *qp, unsigned index, struct ibv_send_wr *wr, int *cannot) {
+  uint64_t address, word = below(3);
+  uint32_t key;
+  int is_bad;
+  any_target(index, &address, &key, &is_bad);
+  qp->wr_flags = wr->send_flags, *cannot = is_bad;
+  if ((int) wr->opcode == ATOMIC_WRITE) {
+    int is_null = chance(1);
+    call("ibv_wr_atomic_write");
+    ibv_wr_atomic_write(qp, key, address, is_null ? NULL : &word);
+    return is_null ? EINVAL : 0;
+  }
+  unsigned type = chance(95) ? 1 + below(3) : wild(), level = chance(95) ? below(2) : wild();
+  call("ibv_wr_flush");
+  function_for_flush(qp)(qp, key, address, chance(90) ? below(64) : random_word(), (uint8_t) type,
+    (uint8_t) level);
+  return (uint8_t) (type - 1) > 2 || (uint8_t) level > 1 ? EINVAL : 0;
+}
+
 /* The same with `ibv_wr_*`. */
 static void build_sends(void) {
   unsigned index = below(PAIRS), length = 1 + below(LIST);
@@ -168,6 +200,12 @@ static void build_sends(void) {
     }
     qp->wr_id = name(0, index, pair->serial, pair->posted + one + 1);
     qp->wr_flags = wr->send_flags;
+    if (!has_datagrams(index) && chance(20)) {
+      wr->opcode = (enum ibv_wr_opcode) (below(2) ? FLUSH : ATOMIC_WRITE);
+      code = place(qp, index, wr, &cannot[one]);
+      if (!wanted) wanted = code;
+      continue;
+    }
     call("ibv_wr_*");
     switch (wr->opcode) {
       case IBV_WR_RDMA_WRITE: ibv_wr_rdma_write(qp, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr); break;
@@ -296,14 +334,14 @@ static void is_missing(unsigned queue, const char *what, unsigned request) {
 }
 
 /* How many completions there were: of each operation that succeeded, of receives, and of each failure. */
-static unsigned long succeeded[7], datagrams, received, failures[IBV_WC_RNR_RETRY_EXC_ERR + 1];
+static unsigned long succeeded[16], datagrams, received, failures[IBV_WC_RNR_RETRY_EXC_ERR + 1];
 
 /* Checks a completion: it is of a request that was posted, and each comes once, in order, with a fitting status. */
 static void check_completion(unsigned queue, uint64_t id, enum ibv_wc_status status, int opcode,
   uint32_t number) {
   static const int opcodes[] = { IBV_WC_RDMA_WRITE, IBV_WC_RDMA_WRITE, IBV_WC_SEND, IBV_WC_SEND,
     IBV_WC_RDMA_READ,
-    IBV_WC_COMP_SWAP, IBV_WC_FETCH_ADD };
+    IBV_WC_COMP_SWAP, IBV_WC_FETCH_ADD, [FLUSH] = 8 /* IBV_WC_FLUSH */, [ATOMIC_WRITE] = IBV_WC_ATOMIC_WRITE };
   unsigned kind = id >> 60, index = id >> 52 & 255, serial = id >> 32 & 0xfffff, request = (uint32_t) id;
   expect(status <= IBV_WC_RNR_RETRY_EXC_ERR, "another status");
   if (kind == 1 && has_datagrams(index)) datagrams += status == IBV_WC_SUCCESS;

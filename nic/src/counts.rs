@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Counters of a NIC, since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Write requests, with and without immediate data.
+    /// Write requests, with and without immediate data, and atomic writes.
     pub writes: u64,
     /// Send requests.
     pub sends: u64,
@@ -13,6 +13,8 @@ pub struct Counts {
     pub reads: u64,
     /// Compare-and-swaps and fetch-and-adds.
     pub atomics: u64,
+    /// Flushes.
+    pub flushes: u64,
     /// Rules that were delayed at random.
     pub delays: u64,
     /// Rule 2: a put's source was read while earlier requests of its queue pair were in progress.

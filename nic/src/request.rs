@@ -12,6 +12,10 @@ pub mod access {
     pub const REMOTE_ATOMIC: u32 = 1 << 3;
     /// The first remote address of the region is 0.
     pub const ZERO_BASED: u32 = 1 << 5;
+    /// Peers may flush for visibility.
+    pub const FLUSH_GLOBAL: u32 = 1 << 8;
+    /// Peers may flush for persistence.
+    pub const FLUSH_PERSISTENT: u32 = 1 << 9;
 }
 
 /// A piece of local memory.
@@ -106,6 +110,20 @@ pub enum Operation {
         /// The number to add.
         add: u64,
     },
+    /// ATOMIC WRITE of 8 bytes, which are inline.
+    AtomicWrite {
+        /// The word to write to.
+        remote: Remote,
+    },
+    /// FLUSH.
+    Flush {
+        /// The memory whose writes are flushed.
+        remote: Remote,
+        /// Its length in bytes. `None` for all of its region.
+        length: Option<u64>,
+        /// The access rights that it takes: those of its placement types.
+        needs: u32,
+    },
 }
 
 impl Operation {
@@ -117,12 +135,14 @@ impl Operation {
             Self::Read { .. } => 2,
             Self::CompareAndSwap { .. } => 3,
             Self::FetchAndAdd { .. } => 4,
+            Self::Flush { .. } => 8,
+            Self::AtomicWrite { .. } => 9,
         }
     }
 
-    /// Whether the operation brings bytes from the peer.
+    /// Whether the peer answers the operation as a read: with the bytes that it asks for. A flush asks for none.
     pub fn fetches(&self) -> bool {
-        matches!(self, Self::Read { .. } | Self::CompareAndSwap { .. } | Self::FetchAndAdd { .. })
+        matches!(self, Self::Read { .. } | Self::Flush { .. }) || self.is_atomic()
     }
 
     /// Whether the operation is a remote read-modify-write.

@@ -28,7 +28,7 @@ pub struct Name {
 pub enum Step {
     /// The NIC took it from the send queue into `pipe`.
     Issued {
-        /// The operation: `write`, `send`, `read`, `compare-and-swap` or `fetch-and-add`.
+        /// The operation: `write`, `send`, `read`, `compare-and-swap`, `fetch-and-add`, `atomic-write` or `flush`.
         operation: &'static str,
         /// The program's id for the request.
         id: u64,
@@ -156,6 +156,8 @@ impl Step {
             Operation::Read { remote } => ("read", Some(remote)),
             Operation::CompareAndSwap { remote, .. } => ("compare-and-swap", Some(remote)),
             Operation::FetchAndAdd { remote, .. } => ("fetch-and-add", Some(remote)),
+            Operation::AtomicWrite { remote } => ("atomic-write", Some(remote)),
+            Operation::Flush { remote, .. } => ("flush", Some(remote)),
         };
         let sges = pieces(&request.payload);
         let inline = match &request.payload {

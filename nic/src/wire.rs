@@ -130,6 +130,22 @@ pub enum Request {
         /// The number to add.
         add: u64,
     },
+    /// ATOMIC WRITE.
+    AtomicWrite {
+        /// The word to write to.
+        remote: Remote,
+        /// The value to write.
+        value: u64,
+    },
+    /// FLUSH.
+    Flush {
+        /// The memory whose writes are flushed.
+        remote: Remote,
+        /// Its length in bytes. `None` for all of its region.
+        length: Option<u64>,
+        /// The access rights that it takes.
+        needs: u32,
+    },
 }
 
 /// The longest message that is accepted: a request with the most data, and its header.
@@ -278,6 +294,18 @@ fn write_request(request: &Request, out: &mut Vec<u8>) {
             write_remote(*remote, out);
             out.extend(add.to_le_bytes());
         }
+        Request::AtomicWrite { remote, value } => {
+            out.push(6);
+            write_remote(*remote, out);
+            out.extend(value.to_le_bytes());
+        }
+        Request::Flush { remote, length, needs } => {
+            out.push(7);
+            write_remote(*remote, out);
+            out.push(u8::from(length.is_some()));
+            out.extend(length.unwrap_or(0).to_le_bytes());
+            out.extend(needs.to_le_bytes());
+        }
     }
 }
 
@@ -391,6 +419,12 @@ fn read_request(reader: &mut Reader<'_>) -> Result<Request, Garbled> {
             Request::Datagram { key, port, from_port, header, bytes, immediate, solicited }
         }
         4 => Request::FetchAndAdd { remote: reader.remote()?, add: reader.u64()? },
+        6 => Request::AtomicWrite { remote: reader.remote()?, value: reader.u64()? },
+        7 => {
+            let remote = reader.remote()?;
+            let (is_range, length) = (reader.u8()? != 0, reader.u64()?);
+            Request::Flush { remote, length: is_range.then_some(length), needs: reader.u32()? }
+        }
         _ => return Err(Garbled),
     })
 }
@@ -424,6 +458,9 @@ mod tests {
             request(Request::Read { remote, length: 4096 }),
             request(Request::CompareAndSwap { remote, compare: 1, swap: u64::MAX }),
             request(Request::FetchAndAdd { remote, add: 5 }),
+            request(Request::AtomicWrite { remote, value: u64::MAX }),
+            request(Request::Flush { remote, length: Some(u64::MAX), needs: 1 << 9 }),
+            request(Request::Flush { remote, length: None, needs: 3 << 8 }),
             request(Request::Datagram {
                 key: 7,
                 port: 1,

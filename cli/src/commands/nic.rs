@@ -374,10 +374,16 @@ impl Counts {
         let part = |name: &str, what: &str| match sum(name) {
             0 => None,
             1 => Some(format!("1 {what}")),
+            count if what.ends_with("sh") => Some(format!("{count} {what}es")),
             count => Some(format!("{count} {what}s")),
         };
-        let requests =
-            [("writes", "write"), ("sends", "send"), ("reads", "read"), ("atomics", "atomic")];
+        let requests = [
+            ("writes", "write"),
+            ("sends", "send"),
+            ("reads", "read"),
+            ("atomics", "atomic"),
+            ("flushes", "flush"),
+        ];
         let weak = [
             ("delays", "delay"),
             ("early_sources", "early source read"),

@@ -188,7 +188,7 @@ pub struct Arrived {
     /// The request.
     pub request: wire::Request,
     /// For an RMW that has read, and still has to write: the new value, and the old value.
-    pub atomic_write: Option<(u64, u64)>,
+    pub rmw_write: Option<(u64, u64)>,
     /// For a read that is torn: the bytes read so far, and the pieces that it still has to read.
     pub partial: Option<(Vec<u8>, Vec<Range<usize>>)>,
     /// The earliest time at which the next rule may be applied to it.

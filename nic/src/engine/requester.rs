@@ -106,9 +106,12 @@ fn enabled_local(pair: &Pair, node: &Node, steps: &mut Steps) {
 pub fn issue(pair: &mut Pair, node: &mut Node, mut request: SendRequest) {
     match request.operation {
         Operation::Send { .. } | Operation::Datagram { .. } => node.counts.sends += 1,
-        Operation::Write { .. } => node.counts.writes += 1,
+        Operation::Write { .. } | Operation::AtomicWrite { .. } => node.counts.writes += 1,
         Operation::Read { .. } => node.counts.reads += 1,
-        _ => node.counts.atomics += 1,
+        Operation::Flush { .. } => node.counts.flushes += 1,
+        Operation::CompareAndSwap { .. } | Operation::FetchAndAdd { .. } => {
+            node.counts.atomics += 1
+        }
     }
     let number = pair.requester.next;
     pair.requester.next += 1;
@@ -202,6 +205,12 @@ pub fn send(pair: &mut Pair, node: &mut Node) {
             wire::Request::CompareAndSwap { remote, compare, swap }
         }
         Operation::FetchAndAdd { remote, add } => wire::Request::FetchAndAdd { remote, add },
+        Operation::AtomicWrite { remote } => {
+            wire::Request::AtomicWrite { remote, value: trace::value(&bytes) }
+        }
+        Operation::Flush { remote, length, needs } => {
+            wire::Request::Flush { remote, length, needs }
+        }
     };
     let (number, fetches) = (entry.number, entry.request.operation.fetches());
     pair.requester.sent += 1;

@@ -30,21 +30,26 @@ pub fn enabled(pair: &Pair, node: &Node, steps: &mut Steps) {
         }
         match arrived.request {
             Request::Read { .. } => {}
-            Request::Write { immediate: None, .. } => before.write = true,
+            Request::Flush { .. } => before.flush = true,
+            Request::Write { immediate: None, .. } | Request::AtomicWrite { .. } => {
+                before.write = true;
+            }
             Request::Write { .. } | Request::Send { .. } | Request::Datagram { .. } => return,
-            _ => before.rmw = true,
+            Request::CompareAndSwap { .. } | Request::FetchAndAdd { .. } => before.rmw = true,
         }
-        if before != Before::default() && node.knobs.fault.is_none() {
+        if (before.write || before.rmw) && node.knobs.fault.is_none() {
             return;
         }
     }
 }
 
 /// The kinds of requests before a request, except gets that have not read yet.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default)]
 struct Before {
     write: bool,
     rmw: bool,
+    /// Atomic writes wait for it, and nothing else.
+    flush: bool,
 }
 
 /// The time at which a request may take its next step. `None` if an earlier request blocks it. Rules 3, 6 and
@@ -63,11 +68,12 @@ fn may_step(pair: &Pair, node: &Node, arrived: &Arrived, before: Before) -> Opti
             }
             may_write
         }
-        Request::Datagram { .. } => before == Before::default(),
-        Request::Read { .. } => {
+        Request::AtomicWrite { .. } => may_write && !before.flush,
+        Request::Datagram { .. } => !before.write && !before.rmw,
+        Request::Read { .. } | Request::Flush { .. } => {
             (has(Fault::GetsDoNotFlush) || flushed && !before.write) && !before.rmw
         }
-        _ if arrived.atomic_write.is_some() => before == Before::default(),
+        _ if arrived.rmw_write.is_some() => !before.write && !before.rmw,
         Request::CompareAndSwap { remote, .. } | Request::FetchAndAdd { remote, .. } => {
             let free = || {
                 let host = node.keys.remote(pair.domain, *remote, 8, 0);
@@ -92,7 +98,7 @@ fn give_up(pair: &Pair, arrived: &Arrived, retries: u8) -> Option<u64> {
 pub fn arrive(pair: &mut Pair, node: &mut Node, number: u64, request: Request) {
     let due = node.due(pair.number, Delay::Remote);
     let arrived =
-        Arrived { number, request, atomic_write: None, partial: None, due, waiting_since: None };
+        Arrived { number, request, rmw_write: None, partial: None, due, waiting_since: None };
     pair.responder.arrived.push_back(arrived);
     node.note(pair.peers(number), || Traced::Arrived);
 }
@@ -101,7 +107,7 @@ pub fn arrive(pair: &mut Pair, node: &mut Node, number: u64, request: Request) {
 pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
     let Some(mut arrived) = pair.responder.arrived.remove(index) else { return };
     let number = arrived.number;
-    let (early, has_read) = (index > 0, arrived.atomic_write.is_some());
+    let (early, has_read) = (index > 0, arrived.rmw_write.is_some());
     let since = &mut arrived.waiting_since;
     let result = match &mut arrived.request {
         Request::Write { remote, bytes, immediate, solicited, retries } => {
@@ -125,6 +131,16 @@ pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
             node.counts.early_reads += u64::from(early && arrived.partial.is_none());
             read(pair, node, &mut arrived, remote, length)
         }
+        Request::AtomicWrite { remote, value } => {
+            node.counts.early_writes += u64::from(early);
+            let (remote, value) = (*remote, *value);
+            write_word(pair, node, number, remote, value)
+        }
+        Request::Flush { remote, length, needs } => {
+            let (remote, length, needs) = (*remote, *length, *needs);
+            node.counts.early_reads += u64::from(early);
+            flush(pair, node, remote, length, needs)
+        }
         Request::CompareAndSwap { remote, .. } | Request::FetchAndAdd { remote, .. } => {
             let remote = *remote;
             node.counts.early_reads += u64::from(early);
@@ -134,7 +150,7 @@ pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
     // An RMW counts as done when it has read. Its write is traced when it becomes visible.
     let is_done = match result {
         Outcome::Done(_) => !has_read,
-        Outcome::Again => arrived.atomic_write.is_some(),
+        Outcome::Again => arrived.rmw_write.is_some(),
         Outcome::Failed(_) => false,
     };
     if is_done {
@@ -162,10 +178,10 @@ pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
 
 /// The value that a read or atomic has read.
 fn read_value(arrived: &Arrived, result: &Outcome) -> Option<u64> {
-    match (arrived.atomic_write, &arrived.request, result) {
+    match (arrived.rmw_write, &arrived.request, result) {
         (Some((_, old)), ..) => Some(old),
-        (None, Request::Write { .. } | Request::Send { .. } | Request::Datagram { .. }, _) => None,
-        (None, _, Outcome::Done(bytes)) => Some(value(bytes)),
+        (None, Request::Read { .. }, Outcome::Done(bytes)) => Some(value(bytes)),
+        (None, Request::CompareAndSwap { .. }, Outcome::Done(bytes)) => Some(value(bytes)),
         (None, ..) => None,
     }
 }
@@ -326,9 +342,44 @@ fn read(
     Outcome::Again
 }
 
+/// An atomic write, like rule 3. Its bytes are never apart, as they are one word.
+fn write_word(
+    pair: &mut Pair,
+    node: &mut Node,
+    number: u64,
+    remote: Remote,
+    value: u64,
+) -> Outcome {
+    if !remote.address.is_multiple_of(8) {
+        return Outcome::Failed(Status::RemoteInvalidRequest);
+    }
+    if resolve(pair, node, remote, 8, access::REMOTE_WRITE).is_none() {
+        return Outcome::Failed(Status::RemoteAccess);
+    }
+    let bytes = value.to_le_bytes().to_vec();
+    push(pair, node, number, RemoteAction::Write { remote, bytes, atomic: false });
+    Outcome::Done(Vec::new())
+}
+
+/// A flush, like rule 6: the earlier writes of the queue pair are visible by now. Memory is as persistent as
+/// the program's mapping of it makes it.
+fn flush(pair: &Pair, node: &Node, remote: Remote, length: Option<u64>, needs: u32) -> Outcome {
+    let may = pair.path.access & needs == needs;
+    let region = node.keys.get(remote.key);
+    let is_there = match length {
+        Some(length) => node.keys.remote(pair.domain, remote, length, needs).is_some(),
+        None => region
+            .is_some_and(|region| region.domain == pair.domain && region.access & needs == needs),
+    };
+    match may && is_there {
+        true => Outcome::Done(Vec::new()),
+        false => Outcome::Failed(Status::RemoteAccess),
+    }
+}
+
 /// Rules 9, 10 and 11, and then 12.
 fn rmw(pair: &mut Pair, node: &mut Node, arrived: &mut Arrived, remote: Remote) -> Outcome {
-    if let Some((new, old)) = arrived.atomic_write {
+    if let Some((new, old)) = arrived.rmw_write {
         let number = arrived.number;
         let bytes = new.to_le_bytes().to_vec();
         push(pair, node, number, RemoteAction::Write { remote, bytes, atomic: true });
@@ -359,7 +410,7 @@ fn rmw(pair: &mut Pair, node: &mut Node, arrived: &mut Arrived, remote: Remote) 
     let Some(new) = new else { return Outcome::Done(word.to_vec()) };
     let (number, device, key) = (pair.number, pair.device, remote.key);
     node.locks.push(Lock { pair: number, device, key, host });
-    arrived.atomic_write = Some((new, old));
+    arrived.rmw_write = Some((new, old));
     arrived.due = node.due(pair.number, Delay::Remote);
     Outcome::Again
 }
@@ -402,7 +453,8 @@ fn burst(pair: &mut Pair, node: &mut Node, last: u64) {
         take_effect(pair, node, entry.number, entry.action);
     }
     let first = pair.responder.arrived.front();
-    let reads = first.is_some_and(|first| matches!(first.request, Request::Read { .. }));
+    let reads = first
+        .is_some_and(|first| matches!(first.request, Request::Read { .. } | Request::Flush { .. }));
     let may = first.and_then(|first| may_step(pair, node, first, Before::default()));
     if reads && may.is_some_and(|due| due <= now) {
         remote(pair, node, 0);

@@ -2,6 +2,7 @@
 //! at least once, and what must never happen.
 
 mod datagrams;
+mod placement;
 mod regions;
 
 use std::sync::{Arc, Mutex};
@@ -63,7 +64,10 @@ fn pair(number: u32, peer: u32) -> Pair {
     let path = Path {
         peer_port: Some(0),
         peer: Address { host: 0, queue_pair: peer },
-        access: access::REMOTE_READ | access::REMOTE_WRITE | access::REMOTE_ATOMIC,
+        access: access::REMOTE_READ
+            | access::REMOTE_WRITE
+            | access::REMOTE_ATOMIC
+            | access::FLUSH_GLOBAL,
         rnr_retries: 7,
         rnr_timer: 1,
         most_fetches: 4,
@@ -95,7 +99,8 @@ impl World {
         let all = access::LOCAL_WRITE
             | access::REMOTE_READ
             | access::REMOTE_WRITE
-            | access::REMOTE_ATOMIC;
+            | access::REMOTE_ATOMIC
+            | access::FLUSH_GLOBAL;
         let region = Region { domain: 1, start: 0, host: 0, length: 128, access: all };
         let key = keys.insert(region).expect("there is room");
         let knobs = Knobs { percent: 50, most: 30, fault, ..Knobs::new(Preset::Default) };

@@ -51,7 +51,7 @@ fn structures_are_laid_out_as_the_header_says() {
         ibv_qp_init_attr { send_cq, recv_cq, srq, cap, qp_type, sq_sig_all }
         ibv_qp_init_attr_ex { comp_mask, pd, xrcd, create_flags, max_tso_header, rwq_ind_tbl, source_qpn, send_ops_flags }
         ibv_qp { pd, send_cq, recv_cq, srq, handle, qp_num, state, qp_type, mutex, cond, events_completed }
-        ibv_qp_ex { comp_mask, wr_id, wr_flags, wr_atomic_cmp_swp, wr_rdma_write, wr_send_tso, wr_set_ud_addr, wr_set_sge, wr_start, wr_complete, wr_abort, wr_atomic_write }
+        ibv_qp_ex { comp_mask, wr_id, wr_flags, wr_atomic_cmp_swp, wr_rdma_write, wr_send_tso, wr_set_ud_addr, wr_set_sge, wr_start, wr_complete, wr_abort, wr_atomic_write, wr_flush }
         ibv_data_buf { addr, length }
         ibv_global_route { dgid, flow_label, sgid_index, hop_limit, traffic_class }
         ibv_ah_attr { dlid, sl, src_path_bits, static_rate, is_global, port_num }
@@ -61,6 +61,20 @@ fn structures_are_laid_out_as_the_header_says() {
         ibv_recv_wr { next, sg_list, num_sge }
         ibv_wc { status, opcode, vendor_err, byte_len, imm_data, qp_num, src_qp, wc_flags, pkey_index, slid, sl, dlid_path_bits }
     };
+    // Headers before rdma-core 45 end with the function before `wr_flush`.
+    let flush = offset_of!(ibv_qp_ex, wr_flush);
+    let lines = lines.into_iter().map(|line| match line.as_str() {
+        line if line.contains("struct ibv_qp_ex)") => {
+            let size = size_of::<ibv_qp_ex>();
+            format!("enum {{ SIZE = sizeof(struct ibv_qp_ex) }};\n_Static_assert(SIZE == {flush} || SIZE == {size}, \"ibv_qp_ex\");")
+        }
+        line if line.contains("wr_flush") => {
+            let before = "offsetof(struct ibv_qp_ex, wr_atomic_write)";
+            format!("_Static_assert({before} + sizeof(void *) == {flush}, \"wr_flush\");")
+        }
+        _ => line,
+    });
+    let lines: Vec<String> = lines.collect();
     let path = std::env::temp_dir().join(format!("litmus-nic-abi-{}.c", std::process::id()));
     let text =
         format!("#include <infiniband/verbs.h>\n#include <stddef.h>\n{}\n", lines.join("\n"));

@@ -137,6 +137,8 @@ pub unsafe extern "C" fn query_device_ex(
     let mut attr: ibv_device_attr_ex = unsafe { zeroed() };
     attr.orig_attr = attributes(own.device);
     attr.phys_port_cnt_ex = u32::from(config().ports);
+    // IB_UVERBS_DEVICE_FLUSH_GLOBAL, IB_UVERBS_DEVICE_FLUSH_PERSISTENT, IB_UVERBS_DEVICE_ATOMIC_WRITE
+    attr.device_cap_flags_ex = u64::from(attr.orig_attr.device_cap_flags) | 0b111 << 38;
     let size = size.min(size_of::<ibv_device_attr_ex>());
     // SAFETY: both have this many bytes.
     unsafe { ptr::copy_nonoverlapping(ptr::from_ref(&attr).cast::<u8>(), out.cast(), size) };

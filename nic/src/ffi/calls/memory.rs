@@ -56,7 +56,7 @@ pub unsafe fn domain<'a>(pd: *mut ibv_pd) -> Option<(&'a Domain, &'a Context)> {
 }
 
 /// The flags that are accepted: the known ones, and all optional ones.
-const KNOWN: u32 = 0xff | 0x3ff0_0000;
+const KNOWN: u32 = 0xff | access::FLUSH_GLOBAL | access::FLUSH_PERSISTENT | 0x3ff0_0000;
 /// `IBV_ACCESS_ON_DEMAND`
 const ON_DEMAND: u32 = 1 << 6;
 

@@ -5,13 +5,13 @@ use std::mem::take;
 
 use crate::ffi::abi::{ibv_ah, ibv_data_buf, ibv_qp_ex, ibv_sge};
 use crate::ffi::objects::{Qp, QpObject, WORK, guard};
-use crate::request::{Operation, Payload, Remote, SendRequest, Sge, total};
+use crate::request::{Operation, Payload, Remote, SendRequest, Sge, access, total};
 
 use super::pair::DATAGRAMS;
 use super::post::{check, copy, destination, flag, hand_over, sges};
 
 /// The supported bits of `ibv_qp_create_send_ops_flags`.
-pub const OPERATIONS: u64 = 0x7f;
+pub const OPERATIONS: u64 = 0x7f | 1 << 11 | 1 << 12;
 
 /// Stores the functions in a new queue pair.
 pub fn install(qp: &mut ibv_qp_ex) {
@@ -25,6 +25,8 @@ pub fn install(qp: &mut ibv_qp_ex) {
     qp.wr_send_imm = Some(send_imm);
     qp.wr_atomic_cmp_swp = Some(compare_and_swap);
     qp.wr_atomic_fetch_add = Some(fetch_and_add);
+    qp.wr_atomic_write = Some(atomic_write);
+    qp.wr_flush = Some(flush);
     qp.wr_set_ud_addr = Some(set_ud_addr);
     qp.wr_set_sge = Some(set_sge);
     qp.wr_set_sge_list = Some(set_sge_list);
@@ -156,6 +158,57 @@ unsafe extern "C" fn fetch_and_add(qp: *mut ibv_qp_ex, key: u32, address: u64, v
     let remote = Remote { address, key };
     // SAFETY: as for `add`.
     unsafe { add(qp, Operation::FetchAndAdd { remote, add: value }) }
+}
+
+unsafe extern "C" fn atomic_write(qp: *mut ibv_qp_ex, key: u32, address: u64, word: *const c_void) {
+    if word.is_null() {
+        // SAFETY: as for `set`.
+        return unsafe { refuse(qp) };
+    }
+    // SAFETY: the program's word has 8 bytes.
+    let bytes = unsafe { word.cast::<[u8; 8]>().read_unaligned() };
+    // SAFETY: as for `add` and `set`.
+    unsafe {
+        add(qp, Operation::AtomicWrite { remote: Remote { address, key } });
+        set(qp, |_| Some(Payload::Inline(bytes.to_vec())));
+    }
+}
+
+/// `IBV_FLUSH_GLOBAL` and `IBV_FLUSH_PERSISTENT`, and the rights that they take.
+const PLACEMENTS: [(u8, u32); 2] = [(1, access::FLUSH_GLOBAL), (2, access::FLUSH_PERSISTENT)];
+
+unsafe extern "C" fn flush(
+    qp: *mut ibv_qp_ex,
+    key: u32,
+    address: u64,
+    length: usize,
+    placements: u8,
+    level: u8,
+) {
+    let taken = PLACEMENTS.iter().filter(|(placement, _)| placements & placement != 0);
+    let needs = taken.fold(0, |needs, (_, right)| needs | right);
+    let length = match level {
+        0 => Some(length as u64),
+        _ => None,
+    };
+    // SAFETY: as for `set`.
+    unsafe {
+        match placements {
+            1..=3 if level <= 1 => {
+                let remote = Remote { address, key };
+                add(qp, Operation::Flush { remote, length, needs });
+            }
+            _ => refuse(qp),
+        }
+    }
+}
+
+/// Lets the requests of this list fail.
+unsafe fn refuse(qp: *mut ibv_qp_ex) {
+    // SAFETY: programs have these functions from a queue pair that is there.
+    let Some(own) = (unsafe { own(qp) }) else { return };
+    let act = || WORK.with_borrow_mut(|work| work.entry(own.number).or_default().1 = libc::EINVAL);
+    guard(|| (), act);
 }
 
 unsafe extern "C" fn set_ud_addr(qp: *mut ibv_qp_ex, ah: *mut ibv_ah, number: u32, key: u32) {
