@@ -87,9 +87,9 @@ pub struct Request {
     pub queue_pair: QueuePairId,
     /// The kind of request.
     pub kind: RequestKind,
-    /// The index of the word on the thread's node that it reads or writes.
+    /// The index of the word on the thread's node that it reads or writes. A flush has no use for it.
     pub local: usize,
-    /// The index of the word on the queue pair's node that it reads or writes. A send does not name one.
+    /// The index of the word on the queue pair's node that it reads or writes. A send or flush names none.
     pub remote: Option<usize>,
     /// The value that the CPU stores in the local word before it posts the request.
     pub store: Option<Operand>,
@@ -130,6 +130,29 @@ pub enum RequestKind {
     CompareAndSwap { expected: Operand, desired: Operand },
     /// `IBV_WR_ATOMIC_FETCH_AND_ADD`.
     FetchAndAdd { addend: Operand },
+    /// `ibv_wr_atomic_write`.
+    AtomicWrite,
+    /// `ibv_wr_flush` of all memory that the queue pair reaches.
+    Flush { is_persistent: bool },
+}
+
+/// What a plan needs of the memory placement extensions of the InfiniBand specification (annex A19), which
+/// `ibv_post_send` does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Placements {
+    /// Flushes, of any kind.
+    pub flush: bool,
+    /// Flushes to persistent memory.
+    pub persist: bool,
+    /// Atomic writes.
+    pub atomic_write: bool,
+}
+
+impl Placements {
+    /// Whether it is anything at all.
+    pub fn any(self) -> bool {
+        self.flush || self.atomic_write
+    }
 }
 
 /// Where an observable's final value is found.
@@ -158,15 +181,10 @@ impl Plan {
     /// Makes the plan of a test.
     ///
     /// # Errors
-    /// As [`code::compile`]; and fails at the first flush or atomic write, for which a queue pair needs more
-    /// than [`ibv_post_send`](https://www.man7.org/linux/man-pages/man3/ibv_post_send.3.html) has.
+    /// As [`code::compile`]; and fails for a test about a crash.
     pub fn new(test: &Test) -> Result<Self, CompileError> {
         if let Some(span) = test.program.crash {
             return Err(CompileError::Crash(span));
-        }
-        if let Some(stmt) = test.program.first_placement() {
-            let statement = crate::calls::call_name(&stmt.kind).unwrap_or_default().to_owned();
-            return Err(CompileError::OnNoHardware { span: stmt.span, statement });
         }
         let mut program = expand::implemented(&test.program)?;
         expand::threads_everywhere(&mut program);
@@ -232,6 +250,26 @@ impl Plan {
             matches!(request.kind, CompareAndSwap { .. } | FetchAndAdd { .. })
         };
         self.requests.iter().any(atomic)
+    }
+
+    /// What the plan needs of the memory placement extensions.
+    pub fn placements(&self) -> Placements {
+        let mut all = Placements::default();
+        for request in &self.requests {
+            match request.kind {
+                RequestKind::Flush { is_persistent } => {
+                    all.flush = true;
+                    all.persist |= is_persistent;
+                }
+                RequestKind::AtomicWrite => all.atomic_write = true,
+                RequestKind::Write
+                | RequestKind::Send
+                | RequestKind::Read
+                | RequestKind::CompareAndSwap { .. }
+                | RequestKind::FetchAndAdd { .. } => {}
+            }
+        }
+        all
     }
 
     /// The words of the receives that are posted for messages of a queue pair, in order. Each instance posts

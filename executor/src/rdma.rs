@@ -22,6 +22,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use compiler::plan::Placements;
 use lang::diagnostic::nearest;
 use serde::{Deserialize, Serialize};
 
@@ -136,6 +137,10 @@ pub struct Registration {
     pub on_demand: bool,
     /// Its pages.
     pub pages: Pages,
+    /// Whether peers may flush it, and for what. It follows from the program, and no coordinator sends it to
+    /// its agents.
+    #[serde(skip)]
+    pub placements: Placements,
 }
 
 /// The pages of memory. They decide how often a NIC and its IOMMU must look up addresses.
@@ -265,6 +270,9 @@ pub struct Settings {
     /// sends them to its agents.
     #[serde(skip)]
     pub receives: u32,
+    /// Whether it must accept flushes and atomic writes. They follow from the program, too.
+    #[serde(skip)]
+    pub placements: Placements,
     /// The most reads and atomics in flight. `None`: as many as both devices support.
     pub outstanding_reads: Option<u8>,
     /// Whether it must accept inline data.
@@ -283,11 +291,19 @@ pub struct Settings {
     pub pkey_index: u16,
 }
 
+impl Settings {
+    /// Those of an endpoint that the executor itself uses, beside those of a program.
+    pub fn of_own_traffic(&self, depth: u32) -> Self {
+        Self { depth, inline: false, placements: Placements::default(), ..self.clone() }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
             depth: 128,
             receives: 0,
+            placements: Placements::default(),
             outstanding_reads: None,
             inline: false,
             timeout: 17,
@@ -307,7 +323,8 @@ pub struct Request {
     pub kind: RequestKind,
     /// The first local word, as an index into the endpoint's region.
     pub local: usize,
-    /// The number of words that a write, a send or a read moves. Atomics move one. Only a send may move none.
+    /// The number of words that a write, a send or a read moves. Atomics and atomic writes move one. A flush
+    /// moves none, and a send may move none.
     pub words: u32,
     /// The immediate of a write or a send, in the byte order of this machine.
     pub immediate: Option<u32>,
@@ -316,7 +333,7 @@ pub struct Request {
     /// Whether the request waits for all earlier reads and atomics of its queue pair (`IBV_SEND_FENCE`).
     pub fence: bool,
     /// Whether the CPU copies the data when the request is posted (`IBV_SEND_INLINE`). Only for writes and
-    /// sends.
+    /// sends; the CPU copies that of an atomic write in any case.
     pub inline: bool,
     /// Whether it has a completion of its own (`IBV_SEND_SIGNALED`). The completion of a later request stands
     /// for one that has none.
@@ -337,13 +354,22 @@ impl Request {
 
     /// Whether it carries no data, and so has no local words.
     pub fn is_empty(&self) -> bool {
-        self.kind == RequestKind::Send && self.words == 0
+        self.words == 0 && matches!(self.kind, RequestKind::Send | RequestKind::Flush { .. })
+    }
+
+    /// Whether the request is one of the memory placement extensions.
+    pub fn is_placement(&self) -> bool {
+        matches!(self.kind, RequestKind::AtomicWrite | RequestKind::Flush { .. })
     }
 
     /// Whether the request is a remote read-modify-write of one word.
     pub fn is_atomic(&self) -> bool {
         match self.kind {
-            RequestKind::Write | RequestKind::Send | RequestKind::Read => false,
+            RequestKind::Write
+            | RequestKind::Send
+            | RequestKind::Read
+            | RequestKind::AtomicWrite
+            | RequestKind::Flush { .. } => false,
             RequestKind::CompareAndSwap { .. } | RequestKind::FetchAndAdd { .. } => true,
         }
     }
@@ -368,6 +394,11 @@ impl fmt::Display for Request {
             }
             RequestKind::FetchAndAdd { .. } => {
                 format!("fetch-and-add to {remote}, result to word {local}")
+            }
+            RequestKind::AtomicWrite => format!("atomic write from word {local} to {remote}"),
+            RequestKind::Flush { is_persistent: false } => format!("flush of {remote}"),
+            RequestKind::Flush { is_persistent: true } => {
+                format!("flush of {remote} to persistent memory")
             }
         };
         if self.immediate.is_some() {
@@ -397,6 +428,10 @@ pub enum RequestKind {
     CompareAndSwap { expected: u64, desired: u64 },
     /// Fetch-and-add. The old value goes to the local word.
     FetchAndAdd { addend: u64 },
+    /// ATOMIC WRITE of the local word.
+    AtomicWrite,
+    /// FLUSH of the peer's region.
+    Flush { is_persistent: bool },
 }
 
 /// An error that a user can act on.

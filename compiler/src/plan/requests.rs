@@ -58,8 +58,17 @@ impl Plan {
                 };
                 (kind, local, target.map(|target| self.word(target)), store)
             }
-            // `Plan::new` lets neither pass.
-            Operation::AtomicWrite { .. } | Operation::Flush { .. } => return None,
+            Operation::AtomicWrite { target, source } => {
+                let (local, store) = match source {
+                    MessageSource::Location(source) => (self.word(source), None),
+                    // The CPU copies it into the request, so no word has to keep it.
+                    MessageSource::Value(value) => self.source(index, node, value, 1),
+                };
+                (RequestKind::AtomicWrite, local, Some(self.word(target)), store)
+            }
+            Operation::Flush { is_persistent } => {
+                (RequestKind::Flush { is_persistent }, 0, None, None)
+            }
             Operation::Get { target, source } => {
                 (RequestKind::Read, self.word(target), Some(self.word(source)), None)
             }
@@ -83,7 +92,8 @@ impl Plan {
             ),
             Operation::Fence => return None,
         };
-        let copies = if store.is_some() { copies } else { 1 };
+        let is_copied = kind == RequestKind::AtomicWrite;
+        let copies = if store.is_some() && !is_copied { copies } else { 1 };
         let span = Span::default();
         let unsignaled = false;
         Some(Request {

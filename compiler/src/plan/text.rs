@@ -130,11 +130,15 @@ impl Description<'_> {
             RequestKind::Read => ("RDMA READ", "←"),
             RequestKind::CompareAndSwap { .. } => ("ATOMIC CMP_AND_SWP", "←"),
             RequestKind::FetchAndAdd { .. } => ("ATOMIC FETCH_AND_ADD", "←"),
+            RequestKind::AtomicWrite => ("ATOMIC WRITE", "→"),
+            RequestKind::Flush { is_persistent: false } => ("FLUSH", "of"),
+            RequestKind::Flush { is_persistent: true } => ("FLUSH for persistence", "of"),
         };
         let words = match (request.copies, request.words) {
-            (1, 1) => format!("word {local}"),
-            (1, several) => format!("words {local} to {}", local + several - 1),
-            (copies, _) => format!("words {local} to {} in turn", local + copies - 1),
+            _ if matches!(request.kind, RequestKind::Flush { .. }) => String::new(),
+            (1, 1) => format!(" word {local}"),
+            (1, several) => format!(" words {local} to {}", local + several - 1),
+            (copies, _) => format!(" words {local} to {} in turn", local + copies - 1),
         };
         let remote = match (remote, request.words) {
             (None, _) => String::new(),
@@ -150,7 +154,7 @@ impl Description<'_> {
             .map_or(String::new(), |id| format!(", work id {}", self.plan.program.work_ids[id.0]));
         let pair = request.queue_pair.0;
         format!(
-            "{store}post {inline}{verb}{immediate} {words} {arrow} node {to}{remote} on queue pair {pair}{id}{unsignaled}"
+            "{store}post {inline}{verb}{immediate}{words} {arrow} node {to}{remote} on queue pair {pair}{id}{unsignaled}"
         )
     }
 

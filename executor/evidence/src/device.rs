@@ -50,6 +50,10 @@ pub struct DeviceInfo {
     /// `write`, ….
     #[serde(default)]
     pub on_demand_paging: Option<Vec<String>>,
+    /// What it has of the memory placement extensions: [`Self::FLUSH`], [`Self::PERSIST`],
+    /// [`Self::ATOMIC_WRITE`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory_placement: Vec<String>,
     /// Its link to the host: `16.0 GT/s PCIe x16`.
     #[serde(default)]
     pub pcie_link: Option<String>,
@@ -77,6 +81,12 @@ pub struct DeviceInfo {
 impl DeviceInfo {
     /// The transport of InfiniBand and RoCE devices.
     pub const INFINIBAND: &str = "InfiniBand";
+    /// Its FLUSH for visibility.
+    pub const FLUSH: &str = "flush";
+    /// Its FLUSH for persistence.
+    pub const PERSIST: &str = "flush for persistence";
+    /// Its ATOMIC WRITE.
+    pub const ATOMIC_WRITE: &str = "atomic write";
     /// The transport of iWARP devices.
     pub const IWARP: &str = "iWARP";
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use compiler::code::ThreadCode;
 use compiler::library::Libraries;
-use compiler::plan::Plan;
+use compiler::plan::{Placements, Plan};
 use lang::mutex::lock;
 use lang::program::NodeId;
 use serde_json::{Map, Value as Json};
@@ -17,7 +17,7 @@ use super::collect;
 use super::cores::{Place, allot};
 use super::protocol::{Ask, Program, Reply, Seen, Wiring, plan_hash};
 use crate::backend::{Backend, Control, Job, Refusal};
-use crate::rdma::{AtomicCapability, RdmaErrorKind};
+use crate::rdma::{AtomicCapability, DeviceInfo, RdmaErrorKind};
 use crate::rounds::{Parameters, round_sizes};
 use evidence::observation::Observations;
 use evidence::record::fnv1a;
@@ -76,6 +76,7 @@ impl Backend for Verbs {
         if plan.has_atomics() {
             placement.needs_atomics(&cluster)?;
         }
+        placement.needs_extensions(plan.placements(), &cluster)?;
         let notes = placement.notes(&cluster, &self.parameters);
         let seen = Observations { notes, ..Observations::default() };
         let parameters = self.parameters.for_iterations(job.iterations);
@@ -129,6 +130,25 @@ impl Placement {
                 return Err(Refusal::Skip(format!(
                     "the device {device} of {name} has no atomics{hint}"
                 )));
+            }
+        }
+        Ok(())
+    }
+
+    fn needs_extensions(&self, needed: Placements, cluster: &Cluster) -> Result<(), Refusal> {
+        let needed = [
+            (needed.flush, DeviceInfo::FLUSH),
+            (needed.persist, DeviceInfo::PERSIST),
+            (needed.atomic_write, DeviceInfo::ATOMIC_WRITE),
+        ];
+        for machine in &self.machines {
+            let Some(info) = cluster.info(*machine) else { continue };
+            let has = &info.device.memory_placement;
+            let lacks =
+                |(needed, what): &(bool, &str)| *needed && !has.iter().any(|one| one == what);
+            if let Some((_, what)) = needed.into_iter().find(lacks) {
+                let (device, name) = (&info.device.name, &info.name);
+                return Err(Refusal::Skip(format!("the device {device} of {name} has no {what}")));
             }
         }
         Ok(())

@@ -145,16 +145,18 @@ impl Prepared {
             )
             .into());
         }
-        let how = program.parameters.registration();
+        let placements = plan.placements();
+        let how = Registration { placements, ..program.parameters.registration() };
         let mut memories: Vec<Option<(Arc<dyn Region>, Layout)>> = vec![None; plan.nodes.len()];
         for (node, layout) in layouts {
             memories[node.0 as usize - 1] = Some((device.register(layout.size(), how)?, layout));
         }
         let arrivals = device
             .register(plan.code.threads.len().max(1) * ARRIVAL_WORDS, Registration::default())?;
-        let ground = device.register(STREAM_WORDS, how)?;
+        let ground = device.register(STREAM_WORDS, program.parameters.registration())?;
         let mut settings = program.parameters.settings.clone();
         settings.inline = program.parameters.inline || plan.has_inline();
+        settings.placements = placements;
         settings.depth = settings.depth.min(device.info().queue_depth.max(2));
         let mut prepared = Self {
             depths: Depths {
@@ -271,7 +273,7 @@ impl Prepared {
         }
         self.depths.arrivals = ARRIVAL_DEPTH.min(device.info().queue_depth.max(1));
         let depth = self.depths.arrivals;
-        let settings = crate::rdma::Settings { depth, inline: false, ..settings.clone() };
+        let settings = settings.of_own_traffic(depth);
         for (index, thread) in self.plan.code.threads.iter().enumerate() {
             let home = self.program.machines[thread.node.0 as usize - 1];
             for machine in (0..self.program.count).filter(|machine| *machine != home) {
@@ -295,7 +297,7 @@ impl Prepared {
     ) -> Result<(), Trouble> {
         self.depths.streams = STREAM_DEPTH.min(device.info().queue_depth.max(1));
         let depth = self.depths.streams;
-        let settings = crate::rdma::Settings { depth, inline: false, ..settings.clone() };
+        let settings = settings.of_own_traffic(depth);
         let (own, count) = (self.program.own, self.program.count);
         let previous = (own + count - 1) % count;
         for stream in 0..self.program.parameters.stress {

@@ -161,8 +161,10 @@ impl Way {
             let local = self.region.words().get(request.local + word).ok_or_else(gone)?;
             let order = Ordering::SeqCst;
             match request.kind {
-                RequestKind::Write => remote.store(local.load(order), order),
-                RequestKind::Send => {}
+                RequestKind::Write | RequestKind::AtomicWrite => {
+                    remote.store(local.load(order), order);
+                }
+                RequestKind::Send | RequestKind::Flush { .. } => {}
                 RequestKind::Read => local.store(remote.load(order), order),
                 RequestKind::CompareAndSwap { expected, desired } => {
                     let (Ok(old) | Err(old)) =

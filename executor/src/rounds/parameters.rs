@@ -132,7 +132,7 @@ impl Parameters {
     /// How the memory of tests is registered.
     pub fn registration(&self) -> Registration {
         let Self { relaxed_ordering, on_demand, pages, .. } = *self;
-        Registration { relaxed_ordering, on_demand, pages }
+        Registration { relaxed_ordering, on_demand, pages, ..Registration::default() }
     }
 
     /// Checks that every number is in its range. Agents refuse others.

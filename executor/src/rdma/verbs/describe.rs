@@ -74,6 +74,14 @@ fn on_demand_paging((is_known, bits): (bool, u32)) -> Option<Vec<String>> {
     })
 }
 
+/// What a device has of the memory placement extensions, by its flags in `ib_uverbs_device_cap_flags`.
+fn memory_placement(capabilities: u64) -> Vec<String> {
+    let names =
+        [(38, DeviceInfo::FLUSH), (39, DeviceInfo::PERSIST), (40, DeviceInfo::ATOMIC_WRITE)];
+    let has = |(bit, _): &(u32, &str)| capabilities & (1 << bit) != 0;
+    names.into_iter().filter(has).map(|(_, name)| name.to_owned()).collect()
+}
+
 fn device_info(
     name: &str,
     attributes: DeviceAttributes,
@@ -106,6 +114,7 @@ fn device_info(
         relaxed_ordering,
         data_in_order: None,
         on_demand_paging: on_demand_paging(attributes.on_demand_paging),
+        memory_placement: memory_placement(attributes.capabilities),
         board: None,
         pcie_link: None,
         iommu: None,

@@ -11,7 +11,9 @@ use crate::rdma::{
     Region, RegionKey, Registration, Request, RequestKind, Settings,
 };
 
-use super::errors::{call_failed, receive_failed, request_failed};
+use compiler::plan::Placements;
+
+use super::errors::{call_failed, errno_text, receive_failed, request_failed};
 use crate::rdma::lines::WORD_BYTES;
 
 use super::ffi::{
@@ -82,6 +84,10 @@ impl Device for VerbsDevice {
             NO_HUGE_PAGES => refusal(format!(
                 "there are not enough huge pages for a region of {words} words: reserve more (vm.nr_hugepages)"
             )),
+            _ if how.placements.persist && error.errno != libc::ENOMEM => refusal(format!(
+                "{name} registers no such memory for flushes to persistent memory: {}",
+                errno_text(error.errno)
+            )),
             _ => call_failed(error, name, &format!("a region of {words} words")),
         };
         Ok(Arc::new(VerbsRegion { memory: Arc::new(memory.map_err(failed)?) }))
@@ -110,13 +116,19 @@ impl Device for VerbsDevice {
                 "{name} has queue pairs of up to {most} receives, asked for {receives}"
             )));
         }
-        let queue = QueuePair::new(&region.memory, depth, receives, inline);
-        let mut queue = queue.map_err(failed)?;
+        let placements = settings.placements;
+        let queue = QueuePair::new(&region.memory, depth, receives, inline, placements);
+        let mut queue = queue.map_err(|error| match placements.any() {
+            true => RdmaError { kind: RdmaErrorKind::Unsupported, ..failed(error) },
+            false => failed(error),
+        })?;
         if settings.inline && queue.inline_bytes() < WORD_BYTES {
             return Err(refusal(format!("{name} takes no data inline")));
         }
         let (Own { port, atomics, .. }, pkey_index) = (self.own, settings.pkey_index);
-        queue.advance(&Step::Initialize { port, atomics, pkey_index }).map_err(failed)?;
+        queue
+            .advance(&Step::Initialize { port, atomics, placements, pkey_index })
+            .map_err(failed)?;
         Ok(Box::new(VerbsEndpoint {
             queue,
             device: name.clone(),
@@ -381,7 +393,8 @@ pub fn data_in_order(context: Arc<Context>, info: &DeviceInfo) -> Option<bool> {
     }
     let own = VerbsDevice::new(context, info.clone()).ok()?;
     let memory = Arc::new(Memory::new(&own.domain, 1, false, Registration::default()).ok()?);
-    let mut queue = QueuePair::new(&memory, 1, 0, false).ok()?;
+    let placements = Placements::default();
+    let mut queue = QueuePair::new(&memory, 1, 0, false, placements).ok()?;
     let Own { port, lid, gid, gid_index, mtu, responder_reads, .. } = own.own;
     let gid = gid_index.map(|index| (gid, index));
     let queue_pair = queue.number();
@@ -398,7 +411,7 @@ pub fn data_in_order(context: Arc<Context>, info: &DeviceInfo) -> Option<bool> {
         traffic_class,
     };
     let timing = Timing { timeout: 14, retries: 7, rnr_retries: 7, initiator_reads: 1 };
-    queue.advance(&Step::Initialize { port, atomics: false, pkey_index }).ok()?;
+    queue.advance(&Step::Initialize { port, atomics: false, placements, pkey_index }).ok()?;
     queue.advance(&Step::ReceiveReady(peer)).ok()?;
     queue.advance(&Step::SendReady { sequence: 0, timing }).ok()?;
     queue.data_in_order()

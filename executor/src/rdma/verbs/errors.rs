@@ -50,6 +50,10 @@ fn call_hint(CallError { call, errno }: CallError) -> Option<String> {
         ("ibv_create_qp" | "ibv_create_cq", libc::ENOMEM | libc::EINVAL) => {
             "the device may have no more queue pairs, or none that deep".to_owned()
         }
+        ("ibv_create_qp_ex", _) => {
+            "flushes and atomic writes need a provider that has them: some do since rdma-core 45"
+                .to_owned()
+        }
         ("ibv_modify_qp (to RTR)", libc::EINVAL | libc::ENETUNREACH | libc::ETIMEDOUT) => {
             "there may be no way from the chosen GID to the peer's: \
              do both ends use the same network, and GIDs of the same type?"

@@ -1,4 +1,4 @@
-//! libibverbs behind a safe interface. All `unsafe` for it is in this file and the two below it.
+//! libibverbs behind a safe interface. All `unsafe` for it is in this file and those below it.
 //!
 //! It is safe to use for these reasons. Every object keeps alive the object that it was made from (queue pair
 //! → memory → domain → context), and is destroyed before it. The NIC gets only memory that consists of atomic
@@ -10,6 +10,7 @@
 #![allow(unsafe_code, reason = "libibverbs is a C library")]
 
 mod memory;
+mod placement;
 mod queue;
 
 use std::ffi::{CStr, c_char};
@@ -154,6 +155,8 @@ pub struct DeviceAttributes {
     pub pci_atomics: [u16; 3],
     /// On-demand paging: whether it is known at all, and the bits of what reliable connections support.
     pub on_demand_paging: (bool, u32),
+    /// The flags of `ib_uverbs_device_cap_flags`.
+    pub capabilities: u64,
     pub responder_reads: u32,
     pub initiator_reads: u32,
     pub queue_depth: u32,
@@ -179,7 +182,7 @@ pub struct PortAttributes {
 impl Context {
     /// Queries the device.
     ///
-    /// `pci_atomics` and `on_demand_paging` are 0 if the provider does not know `ibv_query_device_ex`.
+    /// `pci_atomics`, `on_demand_paging` and `capabilities` are 0 if the provider does not know `ibv_query_device_ex`.
     pub fn attributes(&self) -> Result<DeviceAttributes, CallError> {
         let context = self.raw.as_ptr();
         // SAFETY: all fields are numbers.
@@ -208,6 +211,7 @@ impl Context {
                 all.odp_caps.general_caps & 1 != 0,
                 all.odp_caps.per_transport_caps.rc_odp_caps,
             ),
+            capabilities: all.device_cap_flags_ex,
             responder_reads: count(plain.max_qp_rd_atom),
             initiator_reads: count(plain.max_qp_init_rd_atom),
             queue_depth: count(plain.max_qp_wr),

@@ -285,17 +285,22 @@ impl ThreadRun {
             plan::RequestKind::FetchAndAdd { addend } => {
                 RequestKind::FetchAndAdd { addend: addend.evaluate(&scratch.registers) }
             }
+            plan::RequestKind::AtomicWrite => RequestKind::AtomicWrite,
+            plan::RequestKind::Flush { is_persistent } => {
+                RequestKind::Flush { is_persistent: *is_persistent }
+            }
         };
-        let remote = request.remote.map_or((0, 0), |word| {
-            let word = connection.layout.word(slot, word) as u64;
-            (connection.remote.address + 8 * word, connection.remote.key)
+        let start = (connection.remote.address, connection.remote.key);
+        let remote = request.remote.map_or(start, |word| {
+            (start.0 + 8 * connection.layout.word(slot, word) as u64, start.1)
         });
         let is_inline = self.parameters.inline || request.inline;
+        let is_flush = matches!(kind, RequestKind::Flush { .. });
         let immediate = request.immediate.as_ref();
         let posted = Request {
             kind,
             local: self.layout.word(slot, local),
-            words: request.words as u32,
+            words: if is_flush { 0 } else { request.words as u32 },
             // Its low bits: it has 32.
             immediate: immediate.map(|value| value.evaluate(&scratch.registers) as u32),
             remote,

@@ -175,7 +175,10 @@ impl Queue {
             RequestKind::FetchAndAdd { addend } => {
                 ("fi_fetch_atomicmsg", self.change(slot, local, request, (addend, None), flags))
             }
-            RequestKind::Write | RequestKind::Send => return Err(PostError::Unknown),
+            RequestKind::Write
+            | RequestKind::Send
+            | RequestKind::AtomicWrite
+            | RequestKind::Flush { .. } => return Err(PostError::Unknown),
         };
         match i32::try_from(result).unwrap_or(i32::MIN).wrapping_neg() {
             0 => {

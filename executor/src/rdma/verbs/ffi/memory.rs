@@ -6,6 +6,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use compiler::plan::Placements;
+
 use crate::rdma::lines::{Lines, WORD_BYTES};
 use crate::rdma::{Pages, Registration};
 
@@ -75,7 +77,7 @@ impl Memory {
         let lines = Lines::new(count, how.pages).ok_or(none)?;
         let address: *mut c_void = lines.words().as_ptr().cast_mut().cast();
         let paging = if how.on_demand { sys::ibv_access_flags::IBV_ACCESS_ON_DEMAND.0 } else { 0 };
-        let access = access(atomics).0 | paging;
+        let access = access(atomics, how.placements).0 | paging;
         // SAFETY: the domain is alive. The lines have at least that many bytes. They are atomic words for the
         // CPU, and stay in place until `drop` has deregistered them.
         let registration = unsafe {
@@ -125,10 +127,22 @@ impl Drop for Memory {
     }
 }
 
+/// `IBV_ACCESS_FLUSH_GLOBAL`, since rdma-core 45. The bindings may not have it.
+const FLUSH_GLOBAL: sys::ibv_access_flags = sys::ibv_access_flags(1 << 8);
+/// `IBV_ACCESS_FLUSH_PERSISTENT`, likewise.
+const FLUSH_PERSISTENT: sys::ibv_access_flags = sys::ibv_access_flags(1 << 9);
+
 /// The access rights of peers to memory and queue pairs.
-pub(super) fn access(atomics: bool) -> sys::ibv_access_flags {
+pub(super) fn access(atomics: bool, placements: Placements) -> sys::ibv_access_flags {
     use sys::ibv_access_flags as flags;
-    let write = flags::IBV_ACCESS_LOCAL_WRITE | flags::IBV_ACCESS_REMOTE_WRITE;
-    let plain = write | flags::IBV_ACCESS_REMOTE_READ;
-    if atomics { plain | flags::IBV_ACCESS_REMOTE_ATOMIC } else { plain }
+    let rights = [
+        (true, flags::IBV_ACCESS_LOCAL_WRITE),
+        (true, flags::IBV_ACCESS_REMOTE_WRITE),
+        (true, flags::IBV_ACCESS_REMOTE_READ),
+        (atomics, flags::IBV_ACCESS_REMOTE_ATOMIC),
+        (placements.flush, FLUSH_GLOBAL),
+        (placements.persist, FLUSH_PERSISTENT),
+    ];
+    let given = rights.into_iter().filter(|(is_given, _)| *is_given);
+    given.fold(flags(0), |all, (_, right)| all | right)
 }

@@ -4,11 +4,14 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::mem::{MaybeUninit, forget, transmute, zeroed};
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{Ordering, fence};
+
+use compiler::plan::Placements;
 
 use crate::rdma::{Arrival, LONGEST_LIST, Request, RequestKind};
 
 use super::memory::{Memory, access};
+use super::placement::{self, PlacementRequest};
 use super::{CallError, sys};
 use crate::rdma::lines::WORD_BYTES;
 
@@ -31,8 +34,8 @@ unsafe impl Send for QueuePair {}
 /// The states of a queue pair, in the order in which they are entered.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// From reset to initialized: the port, and whether peers may do atomics.
-    Initialize { port: u8, atomics: bool, pkey_index: u16 },
+    /// From reset to initialized: the port, and what peers may do beside reads and writes.
+    Initialize { port: u8, atomics: bool, placements: Placements, pkey_index: u16 },
     /// Ready to answer the peer's requests.
     ReceiveReady(Peer),
     /// Ready to send requests: the first packet sequence number, and the timing.
@@ -106,12 +109,13 @@ pub struct Failure {
 
 impl QueuePair {
     /// Creates a queue pair for up to `depth` requests in flight and `receives` posted receives. With
-    /// `inline`, it must accept [`INLINE_BYTES`].
+    /// `inline`, it must accept [`INLINE_BYTES`]; and flushes and atomic writes, if `placements` has them.
     pub fn new(
         memory: &Arc<Memory>,
         depth: u32,
         receives: u32,
         inline: bool,
+        placements: Placements,
     ) -> Result<Self, CallError> {
         let domain = &memory.domain;
         let context = domain.context.raw.as_ptr();
@@ -133,11 +137,19 @@ impl QueuePair {
         initial.cap.max_send_sge = 1;
         initial.cap.max_recv_sge = 1;
         initial.cap.max_inline_data = if inline { INLINE_BYTES as u32 } else { 0 };
-        // SAFETY: the domain and the completion queue are alive. `initial` is filled in, and the call may
-        // write to it.
-        let raw = unsafe { sys::ibv_create_qp(domain.raw.as_ptr(), &mut initial) };
+        // SAFETY: the domain, its context and the completion queue are alive. `initial` is filled in, and the
+        // call may write to it.
+        let (call, raw) = unsafe {
+            if placements.any() {
+                let made =
+                    placement::create(domain.context.raw, domain.raw, &mut initial, placements);
+                ("ibv_create_qp_ex", made)
+            } else {
+                ("ibv_create_qp", sys::ibv_create_qp(domain.raw.as_ptr(), &mut initial))
+            }
+        };
         let Some(raw) = NonNull::new(raw) else {
-            let error = CallError::last("ibv_create_qp");
+            let error = CallError::last(call);
             // SAFETY: it was made above, and nothing uses it.
             unsafe { sys::ibv_destroy_cq(completions.as_ptr()) };
             return Err(error);
@@ -164,11 +176,11 @@ impl QueuePair {
         // SAFETY: all fields are numbers, or arrays of numbers.
         let mut to: sys::ibv_qp_attr = unsafe { zeroed() };
         let (call, given) = match *step {
-            Step::Initialize { port, atomics, pkey_index } => {
+            Step::Initialize { port, atomics, placements, pkey_index } => {
                 to.qp_state = sys::ibv_qp_state::IBV_QPS_INIT;
                 to.port_num = port;
                 to.pkey_index = pkey_index;
-                to.qp_access_flags = access(atomics).0;
+                to.qp_access_flags = access(atomics, placements).0;
                 let given = mask::IBV_QP_PKEY_INDEX | mask::IBV_QP_PORT | mask::IBV_QP_ACCESS_FLAGS;
                 ("ibv_modify_qp (to INIT)", given)
             }
@@ -216,11 +228,51 @@ impl QueuePair {
     /// Posts up to [`LONGEST_LIST`] requests by one call, with ids from this one on. One that is not signaled
     /// has no completion unless it fails. An error comes with the index of the request.
     pub fn post(&mut self, first: u64, requests: &[Request]) -> Result<(), (usize, PostError)> {
-        match requests.len() {
+        match requests {
             // Most requests are posted alone. That is as fast as it can be.
-            1 => self.post_some::<1>(first, requests),
-            _ => self.post_some::<LONGEST_LIST>(first, requests),
+            [alone] if !alone.is_placement() => self.post_some::<1>(first, requests),
+            _ => {
+                let mut at = 0;
+                for part in requests.chunk_by(|one, next| one.is_placement() == next.is_placement())
+                {
+                    let from = first + at as u64;
+                    let posted = match part[0].is_placement() {
+                        true => self.post_placements(from, part),
+                        false => self.post_some::<LONGEST_LIST>(from, part),
+                    };
+                    posted.map_err(|(index, error)| (at + index, error))?;
+                    at += part.len();
+                }
+                Ok(())
+            }
         }
+    }
+
+    /// Posts flushes and atomic writes, each by calls of its own.
+    fn post_placements(
+        &mut self,
+        first: u64,
+        requests: &[Request],
+    ) -> Result<(), (usize, PostError)> {
+        for (at, request) in requests.iter().enumerate() {
+            let kind = match request.kind {
+                RequestKind::Flush { is_persistent } => PlacementRequest::Flush { is_persistent },
+                _ => {
+                    let word = self.memory.words().get(request.local);
+                    // The NIC would read it after the CPU's earlier writes have left the store buffer.
+                    fence(Ordering::SeqCst);
+                    let value = word.ok_or((at, PostError::Outside))?.load(Ordering::Relaxed);
+                    PlacementRequest::AtomicWrite(value)
+                }
+            };
+            let (address, key) = (request.remote.0, request.remote.1 as u32);
+            let name = (first + at as u64, send_flags(request));
+            // SAFETY: the queue pair is alive. If it was not made for the request, it has no function for it,
+            // and the call fails.
+            let posted = unsafe { placement::post(self.raw, kind, name, (address, key)) };
+            posted.map_err(|error| (at, PostError::Call(error)))?;
+        }
+        Ok(())
     }
 
     fn post_some<const N: usize>(
@@ -236,7 +288,8 @@ impl QueuePair {
         let mut works: [sys::ibv_send_wr; N] = unsafe { zeroed() };
         for (at, request) in requests.iter().enumerate() {
             pieces[at] = self.piece(request, &mut copies[at]).map_err(|error| (at, error))?;
-            works[at] = work_request(first + at as u64, request, &mut pieces[at]);
+            let work = work_request(first + at as u64, request, &mut pieces[at]);
+            works[at] = work.ok_or((at, PostError::Outside))?;
         }
         // Each leads to the next one. The last leads nowhere, as it was made.
         let mut next = null_mut();
@@ -387,18 +440,25 @@ fn arrival(completion: &sys::ibv_wc) -> Option<Arrival> {
     Some(Arrival { number, immediate, empty })
 }
 
-fn work_request(id: u64, request: &Request, local: *mut sys::ibv_sge) -> sys::ibv_send_wr {
+fn send_flags(request: &Request) -> u32 {
     use sys::ibv_send_flags as flags;
+    let given = [
+        (request.fence, flags::IBV_SEND_FENCE),
+        (request.inline, flags::IBV_SEND_INLINE),
+        (request.signaled, flags::IBV_SEND_SIGNALED),
+    ];
+    given.iter().filter(|(is_given, _)| *is_given).fold(0, |all, (_, flag)| all | flag.0)
+}
+
+/// `None` if `ibv_post_send` has no such request.
+fn work_request(id: u64, request: &Request, local: *mut sys::ibv_sge) -> Option<sys::ibv_send_wr> {
     use sys::ibv_wr_opcode as opcode;
     // SAFETY: all fields are numbers, pointers that may be null, and unions of such.
     let mut work: sys::ibv_send_wr = unsafe { zeroed() };
     work.wr_id = id;
     work.sg_list = local;
     work.num_sge = i32::from(!request.is_empty());
-    let fence = if request.fence { flags::IBV_SEND_FENCE.0 } else { 0 };
-    let inline = if request.inline { flags::IBV_SEND_INLINE.0 } else { 0 };
-    let signaled = if request.signaled { flags::IBV_SEND_SIGNALED.0 } else { 0 };
-    work.send_flags = signaled | fence | inline;
+    work.send_flags = send_flags(request);
     if let Some(immediate) = request.immediate {
         work.imm_data_invalidated_rkey_union.imm_data = immediate.to_be();
     }
@@ -416,11 +476,12 @@ fn work_request(id: u64, request: &Request, local: *mut sys::ibv_sge) -> sys::ib
             (opcode::IBV_WR_ATOMIC_CMP_AND_SWP, expected, desired)
         }
         RequestKind::FetchAndAdd { addend } => (opcode::IBV_WR_ATOMIC_FETCH_AND_ADD, addend, 0),
+        RequestKind::AtomicWrite | RequestKind::Flush { .. } => return None,
     };
     if request.is_atomic() {
         work.wr.atomic = sys::atomic_t { remote_addr, compare_add, swap, rkey };
     } else {
         work.wr.rdma = sys::rdma_t { remote_addr, rkey };
     }
-    work
+    Some(work)
 }
