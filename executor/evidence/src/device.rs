@@ -52,7 +52,7 @@ pub struct DeviceInfo {
     pub on_demand_paging: Option<Vec<String>>,
     /// What it has of the memory placement extensions: [`Self::FLUSH`], [`Self::PERSIST`],
     /// [`Self::ATOMIC_WRITE`].
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub memory_placement: Vec<String>,
     /// Its link to the host: `16.0 GT/s PCIe x16`.
     #[serde(default)]

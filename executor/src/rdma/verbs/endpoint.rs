@@ -118,9 +118,12 @@ impl Device for VerbsDevice {
         }
         let placements = settings.placements;
         let queue = QueuePair::new(&region.memory, depth, receives, inline, placements);
-        let mut queue = queue.map_err(|error| match placements.any() {
-            true => RdmaError { kind: RdmaErrorKind::Unsupported, ..failed(error) },
-            false => failed(error),
+        let mut queue = queue.map_err(|error| match (error.call, error.errno) {
+            // A provider that does not know what it is asked for.
+            ("ibv_create_qp_ex", libc::EINVAL) => {
+                RdmaError { kind: RdmaErrorKind::Unsupported, ..failed(error) }
+            }
+            _ => failed(error),
         })?;
         if settings.inline && queue.inline_bytes() < WORD_BYTES {
             return Err(refusal(format!("{name} takes no data inline")));

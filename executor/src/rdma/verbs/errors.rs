@@ -47,11 +47,12 @@ fn call_hint(CallError { call, errno }: CallError) -> Option<String> {
                 .to_owned()
         }
         (_, libc::ENODEV) => "the device went away: its driver was unloaded, or it was reset".to_owned(),
-        ("ibv_create_qp" | "ibv_create_cq", libc::ENOMEM | libc::EINVAL) => {
+        ("ibv_create_qp" | "ibv_create_qp_ex" | "ibv_create_cq", libc::ENOMEM | libc::EINVAL) => {
             "the device may have no more queue pairs, or none that deep".to_owned()
         }
-        ("ibv_create_qp_ex", _) => {
-            "flushes and atomic writes need a provider that has them: some do since rdma-core 45"
+        ("ibv_create_qp_ex", libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL) => {
+            "libibverbs and its provider must have flushes and atomic writes as well: Soft-RoCE's has both since \
+             rdma-core 45"
                 .to_owned()
         }
         ("ibv_modify_qp (to RTR)", libc::EINVAL | libc::ENETUNREACH | libc::ETIMEDOUT) => {

@@ -182,7 +182,8 @@ pub struct PortAttributes {
 impl Context {
     /// Queries the device.
     ///
-    /// `pci_atomics`, `on_demand_paging` and `capabilities` are 0 if the provider does not know `ibv_query_device_ex`.
+    /// `pci_atomics`, `on_demand_paging` and `capabilities` are 0 if the provider does not know
+    /// `ibv_query_device_ex`.
     pub fn attributes(&self) -> Result<DeviceAttributes, CallError> {
         let context = self.raw.as_ptr();
         // SAFETY: all fields are numbers.

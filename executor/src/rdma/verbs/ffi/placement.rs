@@ -10,7 +10,7 @@ use super::{CallError, sys};
 
 /// `IBV_QP_EX_WITH_FLUSH`, since rdma-core 45.
 const WITH_FLUSH: u64 = 1 << 11;
-/// `IBV_QP_EX_WITH_ATOMIC_WRITE`.
+/// `IBV_QP_EX_WITH_ATOMIC_WRITE`, since rdma-core 44.
 const WITH_ATOMIC_WRITE: u64 = 1 << 12;
 /// What `ibv_post_send` is used for on such a queue pair as well: writes and sends, with and without an
 /// immediate, reads, and both atomics.

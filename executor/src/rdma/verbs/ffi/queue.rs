@@ -388,7 +388,7 @@ impl QueuePair {
 
 impl Drop for QueuePair {
     fn drop(&mut self) {
-        // SAFETY: it was made by ibv_create_qp, and is destroyed once, before what it uses.
+        // SAFETY: it was made by ibv_create_qp or its like, and is destroyed once, before what it uses.
         if unsafe { sys::ibv_destroy_qp(self.raw.as_ptr()) } == 0 {
             // SAFETY: it was made by ibv_create_cq, and is destroyed once; its only queue pair is gone.
             unsafe { sys::ibv_destroy_cq(self.completions.as_ptr()) };
