@@ -16,9 +16,11 @@ use std::fmt::Write;
 
 use lang::Test;
 use lang::outcome::Outcome;
+use lang::program::{BOTTOM, ThreadId};
 use lang::source::Source;
 
-use crate::plan::{FinalPlace, Plan, Role};
+use crate::code::QueuePairId;
+use crate::plan::{FinalPlace, NodePlan, Plan, Role, Word};
 
 use names::{Names, comment, quote, string};
 
@@ -45,7 +47,13 @@ pub fn generate(plan: &Plan, test: &Test, source: &Source, verdicts: Option<&Ver
     let mut out = generator.head();
     out.push_str(include_str!("c/types.c"));
     out.push_str(include_str!("c/common.c"));
+    if plan.placements().any() {
+        out.push_str(include_str!("c/placement.c"));
+    }
     out.push_str(include_str!("c/statements.c"));
+    if generator.receives() > 0 {
+        out.push_str(include_str!("c/messages.c"));
+    }
     out.push_str("\n/* ---- The test ");
     out.push_str(&"-".repeat(97));
     out.push_str(" */\n\n");
@@ -71,6 +79,8 @@ struct Calls {
     compare_and_swap: &'static str,
     fetch_and_add: &'static str,
     remote_fence: &'static str,
+    /// The distance of words in memory that do not follow each other, in units of the program.
+    stride: usize,
     /// Whether what a model allows is about CPUs that are TSO.
     is_tso: bool,
 }
@@ -82,6 +92,8 @@ const VERBS: Calls = Calls {
     compare_and_swap: "rdma_cas",
     fetch_and_add: "rdma_faa",
     remote_fence: "remote_fence",
+    // Of 8 bytes: a cache line.
+    stride: 8,
     is_tso: true,
 };
 
@@ -100,12 +112,19 @@ impl Generator<'_> {
         let build = "gcc -O2 FILE.c -o FILE -libverbs (and -lpthread, with glibc before 2.34)";
         let mut out = self.opening(build, "./FILE -h says how");
         let atomics = u8::from(plan.has_atomics());
+        let needed = plan.placements();
+        let placements = u8::from(needed.flush)
+            | u8::from(needed.persist) << 1
+            | u8::from(needed.atomic_write) << 2;
+        let receives = self.receives();
         out.push_str(&self.definitions(&[
             ("TCP_PORT", format!("\"{TCP_PORT}\""), "of node 1"),
             ("THREADS", plan.code.threads.len().to_string(), "on all nodes"),
             ("QUEUE_PAIRS", plan.code.queue_pairs.len().to_string(), "of all threads"),
             ("NEEDS_ATOMICS", atomics.to_string(), "of the NIC"),
             ("INLINE_BYTES", if plan.has_inline() { "8" } else { "0" }.to_owned(), "of a request"),
+            ("PLACEMENTS", placements.to_string(), "1: FLUSH, 2: for persistence, 4: ATOMIC_WRITE"),
+            ("RECEIVES", receives.to_string(), "of an instance, at the queue pair with most"),
         ]));
         out
     }
@@ -113,7 +132,8 @@ impl Generator<'_> {
     /// Macros for the constants of every program, then for those of one kind: name, value, and what it is.
     fn definitions(&self, of_kind: &[(&str, String, &str)]) -> String {
         let plan = self.plan;
-        let words = plan.nodes.iter().map(|node| node.words.len()).max().unwrap_or(0).max(1);
+        let of_node = |node: &NodePlan| self.places(&node.words).last().map_or(1, |last| last + 1);
+        let words = plan.nodes.iter().map(of_node).max().unwrap_or(1);
         let (copies, per_round) = (crate::plan::LOOP_COPIES, crate::plan::PER_ROUND);
         let mut all = vec![
             ("TEST", string(&self.test.name), ""),
@@ -124,6 +144,7 @@ impl Generator<'_> {
             ("OBSERVED", plan.observed.len().to_string(), "values per instance"),
             ("PER_ROUND", per_round.to_string(), "instances, unless -r says otherwise"),
             ("COPIES", copies.to_string(), "of a value that a loop puts"),
+            ("BOTTOM", format!("UINT64_C({BOTTOM})"), "what no number is"),
         ];
         all.extend_from_slice(of_kind);
         let mut out = String::new();
@@ -164,7 +185,8 @@ impl Generator<'_> {
             let _ = writeln!(out, "/* Node {}: the words of an instance. */\nenum {{", node.node.0);
             let values: Vec<String> =
                 node.words.iter().map(|word| word.initial.to_string()).collect();
-            for (word, name) in node.words.iter().zip(names) {
+            let places = self.places(&node.words);
+            for ((word, name), place) in node.words.iter().zip(names).zip(places) {
                 let what = match word.role {
                     Role::Location(id) => comment(&self.plan.program.locations[id.0].name),
                     Role::Source { request } => {
@@ -172,7 +194,7 @@ impl Generator<'_> {
                         format!("the value of `{}`", quote(self.source, span))
                     }
                 };
-                let _ = writeln!(out, "\t{name},\t/* {what} */");
+                let _ = writeln!(out, "\t{name} = {place},\t/* {what} */");
             }
             out.push_str("};\n\n");
             let pairs = names.iter().zip(&values);
@@ -188,6 +210,24 @@ impl Generator<'_> {
         out
     }
 
+    /// Where the words of a node are, in words from the first of an instance. Each has a cache line of its
+    /// own, except those that follow another.
+    fn places(&self, words: &[Word]) -> Vec<usize> {
+        let mut places: Vec<usize> = Vec::new();
+        for word in words {
+            let next = places.last().map_or(0, |last| last + 1);
+            let is_behind = word.follows && !places.is_empty();
+            places.push(if is_behind { next } else { next.next_multiple_of(self.calls.stride) });
+        }
+        places
+    }
+
+    /// The most receives that an instance posts for one queue pair.
+    fn receives(&self) -> usize {
+        let pairs = (0..self.plan.code.queue_pairs.len()).map(QueuePairId);
+        pairs.map(|pair| self.plan.receives(pair).len()).max().unwrap_or(0)
+    }
+
     /// The queue pairs of the threads, and the work ids.
     fn queue_pairs(&self) -> String {
         let mut out = String::new();
@@ -199,15 +239,32 @@ impl Generator<'_> {
             }
             out.push_str("};\n\n");
         }
-        out.push_str(
-            "static const struct { int thread, node; } queue_pairs[QUEUE_PAIRS + 1] = {\n",
-        );
-        for (pair, name) in pairs.iter().zip(&self.names.queue_pairs) {
+        out.push_str("static const struct queue_pair queue_pairs[QUEUE_PAIRS + 1] = {\n");
+        for (index, (pair, name)) in pairs.iter().zip(&self.names.queue_pairs).enumerate() {
             let (thread, node) = (pair.thread.0, pair.node.0 - 1);
-            let _ = writeln!(out, "\t[{name}] = {{ .thread = {thread}, .node = {node} }},");
+            let receives = self.receives_of(QueuePairId(index));
+            let _ =
+                writeln!(out, "\t[{name}] = {{ .thread = {thread}, .node = {node}{receives} }},");
         }
-        out.push_str("\t[QUEUE_PAIRS] = { 0, 0 },\n};\n\n");
+        out.push_str("\t[QUEUE_PAIRS] = { 0 },\n};\n\n");
         out + &self.work_ids()
+    }
+
+    /// The receives of a queue pair, in its row of the table.
+    fn receives_of(&self, pair: QueuePairId) -> String {
+        let names = &self.names.words[self.plan.ends(pair).1.0 as usize - 1];
+        let buffers: Vec<&str> =
+            self.plan.receives(pair).into_iter().map(|word| names[word].as_str()).collect();
+        let mut threads = (0..self.plan.code.threads.len()).map(ThreadId);
+        match threads.find(|thread| self.plan.received_by(*thread).contains(&pair)) {
+            Some(receiver) if !buffers.is_empty() => format!(
+                ", .receiver = {}, .receives = {}, .buffers = {{ {} }}",
+                receiver.0,
+                buffers.len(),
+                buffers.join(", ")
+            ),
+            _ => String::new(),
+        }
     }
 
     fn work_ids(&self) -> String {

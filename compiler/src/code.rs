@@ -154,20 +154,6 @@ pub enum CompileError {
         /// The statement's name in programs: `GFence`, `Bcast`.
         statement: String,
     },
-    /// `litmus run` posts the statement to hardware, but exported C programs do not.
-    NotInC {
-        /// The place of the statement.
-        span: Span,
-        /// The statement's name in programs: `Send`, `Recv`.
-        statement: String,
-    },
-    /// The simulator runs the statement, and no request of `ibv_post_send` does what it does.
-    OnNoHardware {
-        /// The place of the statement.
-        span: Span,
-        /// The statement's name in programs: `Flush`, `AtomicWrite`.
-        statement: String,
-    },
     /// The test is about a crash of all nodes, which only the simulator can make. The place of its header
     /// line.
     Crash(Span),
@@ -197,23 +183,6 @@ impl CompileError {
                 format!("`{statement}` has no operational meaning here"),
             )
             .label("not supported by this engine"),
-            Self::NotInC { span, statement } => Diagnostic::error(
-                diagnostic::Code::UnsupportedStatement,
-                *span,
-                format!("an exported C program has no messages, and so no `{statement}`"),
-            )
-            .label("not supported here")
-            .help("`litmus run` runs it, on the simulator and by `--backend verbs`"),
-            Self::OnNoHardware { span, statement } => Diagnostic::error(
-                diagnostic::Code::UnsupportedStatement,
-                *span,
-                format!("`{statement}` is not posted to hardware"),
-            )
-            .label("not supported here")
-            .help(
-                "few cards have it, and it needs queue pairs of ibv_create_qp_ex; `litmus run` runs it on the \
-                 simulator",
-            ),
             Self::Crash(span) => Diagnostic::error(
                 diagnostic::Code::UnsupportedStatement,
                 *span,

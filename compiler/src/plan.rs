@@ -307,24 +307,6 @@ impl Plan {
         code.has_statements() || !code.queue_pairs.is_empty()
     }
 
-    /// The plan, if it can be written in C: there each word has a cache line of its own.
-    ///
-    /// # Errors
-    /// Fails at the first message or receive, and at the first request of several words.
-    pub fn for_c(self) -> Result<Self, CompileError> {
-        if let Some(stmt) = self.program.first_message() {
-            let statement = crate::calls::call_name(&stmt.kind).unwrap_or_default().to_owned();
-            return Err(CompileError::NotInC { span: stmt.span, statement });
-        }
-        match self.requests.iter().find(|request| request.words > 1) {
-            Some(Request { span, .. }) => {
-                let statement = "a request of several words".to_owned();
-                Err(CompileError::Unsupported { span: *span, statement })
-            }
-            None => Ok(self),
-        }
-    }
-
     /// Whether the plan has inline requests.
     pub fn has_inline(&self) -> bool {
         self.requests.iter().any(|request| request.inline)

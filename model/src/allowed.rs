@@ -8,10 +8,10 @@ use compiler::library::{Libraries, each_call, prepare};
 use lang::Test;
 use lang::cat::model::{Base, Model};
 use lang::diagnostic::{Code, Diagnostic};
-use lang::library::notation::shown;
+use lang::library::notation::{self, shown};
 use lang::limits::{Limits, Reached};
 use lang::outcome::{Outcome, Value};
-use lang::program::Towards;
+use lang::program::{Object, Towards};
 use lang::source::Span;
 use skeleton::{self, Misuse, Skeleton};
 
@@ -283,7 +283,15 @@ pub(crate) fn undefined_statements(
         && let Some(lacking) = crate::library::lacking(model)
     {
         let message = format!("the model `{}` does not define `{call}`", model.name);
-        let help = format!("library calls need an rdma-wait model: this one {lacking}");
+        let is_array = |object: &Object| object.class == notation::WORDS;
+        let arrays = match test.program.objects.iter().find(|object| is_array(object)) {
+            Some(Object { name, .. }) => format!(
+                "; `{name}` belongs to a library, as the file names none of its words: with `{name}[0]` in it, \
+                 it is an array"
+            ),
+            None => String::new(),
+        };
+        let help = format!("library calls need an rdma-wait model: this one {lacking}{arrays}");
         return vec![Diagnostic::error(Code::UndefinedCall, *span, message).help(help)];
     }
     let mut objects = test.program.objects.iter();

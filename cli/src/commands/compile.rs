@@ -232,7 +232,6 @@ fn compile(
             herd::write(&runnable).map(|written| written.text).map_err(|found| with_hint(*found))
         }),
         Target::VerbsC => {
-            let plan = || plan()?.for_c().map_err(|error| Box::new(error.diagnostic()));
             let program = |plan: &Plan, verdicts: Option<&Verdicts>| {
                 c::generate(plan, &runnable, &source, verdicts)
             };

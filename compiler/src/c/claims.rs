@@ -1,9 +1,10 @@
 //! Generates C for the claims of the test and for the outcomes that a model allows.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use lang::outcome::{Claim, Condition, Operand, Outcome, Value};
-use lang::program::BinaryOp;
+use lang::outcome::{Claim, Condition, Operand, Outcome};
+use lang::program::{BOTTOM, BinaryOp};
 
 use super::expression::Term;
 use super::names::{comment, string};
@@ -60,7 +61,7 @@ fn judgement(verdicts: Option<&Verdicts>, is_tso: bool) -> String {
         Some(Verdicts { incomplete: Some(reason), .. }) => {
             (None, format!("what {model} allows is not known in full: {reason}"))
         }
-        Some(verdicts) => match verdicts.allowed.iter().map(row).collect::<Option<Vec<String>>>() {
+        Some(verdicts) => match rows(&verdicts.allowed) {
             Some(rows) => (Some(rows), String::new()),
             None => (None, format!("{model} allows values that are not numbers")),
         },
@@ -99,17 +100,19 @@ fn judgement(verdicts: Option<&Verdicts>, is_tso: bool) -> String {
     out
 }
 
-fn row(outcome: &Outcome) -> Option<String> {
-    let values = outcome.0.iter().map(|value| match value {
-        Value::Int(value) => Some(super::constant(&value.to_string())),
-        Value::Bottom | Value::Undefined => None,
-    });
-    let values = values.collect::<Option<Vec<String>>>()?;
-    Some(if values.is_empty() {
-        "{ 0 }".to_owned()
-    } else {
-        format!("{{ {} }}", values.join(", "))
-    })
+/// The rows of outcomes, sorted as numbers. `None` if one has a ⊤.
+fn rows(outcomes: &BTreeSet<Outcome>) -> Option<Vec<String>> {
+    let words = |outcome: &Outcome| -> Option<Vec<u64>> {
+        outcome.0.iter().map(|value| value.word()).collect()
+    };
+    let mut rows = outcomes.iter().map(words).collect::<Option<Vec<Vec<u64>>>>()?;
+    rows.sort_unstable();
+    Some(rows.iter().map(|words| row(words)).collect())
+}
+
+fn row(words: &[u64]) -> String {
+    let values: Vec<String> = words.iter().map(|word| super::constant(&word.to_string())).collect();
+    if values.is_empty() { "{ 0 }".to_owned() } else { format!("{{ {} }}", values.join(", ")) }
 }
 
 /// Translates a condition on the values `v`.
@@ -122,15 +125,19 @@ fn condition_term(condition: &Condition) -> Term {
     match condition {
         Condition::Constant(value) => Term::constant(u64::from(*value)),
         Condition::Compare(op, left, right) => match (operand(left), operand(right)) {
-            (Ok(left), Ok(right)) => left.binary(*op, right),
-            // As in `Condition::holds`: ⊤ can be any value, and no number is ⊥.
-            (Err(Value::Undefined), _) | (_, Err(Value::Undefined)) => Term::constant(1),
-            (left, right) => {
-                let same = left == right;
-                Term::constant(u64::from(
-                    (*op == BinaryOp::Equal && same) || (*op == BinaryOp::NotEqual && !same),
-                ))
-            }
+            (Some(left), Some(right)) => match op {
+                BinaryOp::Equal | BinaryOp::NotEqual => left.binary(*op, right),
+                // As in `Condition::holds`: ⊥ is neither less nor more than a number.
+                _ => {
+                    let is_number = |term: &Term| {
+                        term.clone().binary(BinaryOp::NotEqual, Term::constant(BOTTOM))
+                    };
+                    let both = is_number(&left).binary(BinaryOp::And, is_number(&right));
+                    both.binary(BinaryOp::And, left.binary(*op, right))
+                }
+            },
+            // As there: ⊤ can be any value.
+            _ => Term::constant(1),
         },
         Condition::And(all) => join(BinaryOp::And, all, 1),
         Condition::Or(all) => join(BinaryOp::Or, all, 0),
@@ -138,14 +145,13 @@ fn condition_term(condition: &Condition) -> Term {
     }
 }
 
-/// A number, or the value (⊤ or ⊥) that is not a number.
-fn operand(operand: &Operand) -> Result<Term, Value> {
+/// A value as a word. `None` for ⊤.
+fn operand(operand: &Operand) -> Option<Term> {
     match operand {
-        Operand::Observable(index) => Ok(Term::variable(format!("v[{index}]"))),
-        Operand::Value(Value::Int(value)) => Ok(Term::constant(*value)),
-        Operand::Value(value) => Err(*value),
+        Operand::Observable(index) => Some(Term::variable(format!("v[{index}]"))),
+        Operand::Value(value) => value.word().map(Term::constant),
         Operand::Computed(op, left, right) => {
-            Ok(self::operand(left)?.binary(*op, self::operand(right)?))
+            Some(self::operand(left)?.binary(*op, self::operand(right)?))
         }
     }
 }

@@ -26,6 +26,7 @@ pub enum Fabric {
 }
 
 const CALLS: Calls = Calls {
+    stride: 1,
     put: "put",
     put_inline: "put",
     get: "get",

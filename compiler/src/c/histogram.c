@@ -80,6 +80,16 @@ static void print_claims(void)
 	}
 }
 
+static void print_value(int k, uint64_t value)
+{
+	const char *end = k + 1 < OBSERVED ? " " : "";
+
+	if (value == BOTTOM)
+		printf("%s=⊥;%s", observed[k].name, end);
+	else
+		printf("%s=%" PRIu64 ";%s", observed[k].name, value, end);
+}
+
 /* As litmus7 prints it. Returns how many states the model forbids. */
 static size_t print_histogram(double seconds)
 {
@@ -93,7 +103,7 @@ static size_t print_histogram(double seconds)
 
 		printf("%-8" PRIu64 "%s", states[i].count, is_forbidden ? "*>" : ":>");
 		for (int k = 0; k < OBSERVED; k++)
-			printf("%s=%" PRIu64 ";%s", observed[k].name, states[i].values[k], k + 1 < OBSERVED ? " " : "");
+			print_value(k, states[i].values[k]);
 		printf("%s%s\n", is_forbidden ? " forbidden by " : "", is_forbidden ? MODEL : "");
 		forbidden += is_forbidden ? 1 : 0;
 	}

@@ -71,7 +71,9 @@ fn plain(name: &str) -> String {
     for c in name.chars() {
         match c {
             c if c.is_ascii_alphanumeric() || c == '_' => plain.push(c),
-            '-' => plain.push('_'),
+            '-' | '[' => plain.push('_'),
+            // `x[1]` becomes `x_1`.
+            ']' => {}
             '\'' => plain.push_str("_prime"),
             c => plain.push_str(&format!("u{:x}", u32::from(c))),
         }

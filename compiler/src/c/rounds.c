@@ -21,8 +21,10 @@ static void start_together(struct thread *t)
 	__atomic_store_n(line_of(n, ARRIVAL + (unsigned)t->number), round, __ATOMIC_RELAXED);
 	for (int other = 0; other < NODES; other++)
 		if (other != n->number)
-			post(t, barrier_link(t->number, other), IBV_WR_RDMA_WRITE, line * LINE,
-			     (ARRIVAL + (unsigned)t->number) * LINE, 0, 0, 0);
+			post(t, barrier_link(t->number, other), (struct request){
+				.opcode = IBV_WR_RDMA_WRITE, .words = 1, .local = line * LINE,
+				.remote = (ARRIVAL + (unsigned)t->number) * LINE,
+			});
 	for (unsigned other = 0; other < THREADS; other++)
 		while (__atomic_load_n(line_of(n, ARRIVAL + other), __ATOMIC_RELAXED) < round)
 			if (!patience(&turns, &start, PATIENCE))
@@ -33,7 +35,6 @@ static void start_together(struct thread *t)
 static void run_instance(struct thread *t)
 {
 	static const char shifts[] = { 64, 64, 0, 2, 4, 6 };	/* a third of the instances have no delays */
-	enum status status;
 	int shift = shifts[next_random(t) % sizeof shifts];
 
 	t->delay = shift == 64 ? 0 : settings.delay >> shift;
@@ -47,9 +48,18 @@ static void run_instance(struct thread *t)
 			t->node->ends[link].polled = t->node->ends[link].counted;
 			t->node->ends[link].fence = 0;
 		}
-	status = threads[t->number].run(t);
-	t->row[OBSERVED] = status;
-	if (status == GIVEN_UP && ++t->given_up > 10)
+#if RECEIVES
+	begin_messages(t);
+#endif
+	t->is_running = 1;
+	if (!setjmp(t->out))
+		t->status = threads[t->number].run(t);
+	t->is_running = 0;
+#if RECEIVES
+	end_messages(t);
+#endif
+	t->row[OBSERVED] = t->status;
+	if (t->status == GIVEN_UP && ++t->given_up > 10)
 		fail("thread %d has looped for %d s in each of %u instances", t->number + 1, LOOP_PATIENCE, t->given_up);
 }
 
@@ -67,7 +77,10 @@ static void *run_batch(void *argument)
 	/* The response to a READ pushes the writes before it into the target's memory. */
 	for (int link = 0; link < QUEUE_PAIRS; link++)
 		if (thread_of_link(link) == t->number) {
-			post(t, link, IBV_WR_RDMA_READ, (FLUSHED + (unsigned)t->number) * LINE, FLUSH * LINE, 0, 0, 0);
+			post(t, link, (struct request){
+				.opcode = IBV_WR_RDMA_READ, .words = 1, .remote = FLUSH * LINE,
+				.local = (FLUSHED + (unsigned)t->number) * LINE,
+			});
 			await(t, link, n->ends[link].posted);
 		}
 	return NULL;

@@ -2,7 +2,9 @@
 /* ---- Setup: TCP between the nodes, and queue pairs --------------------------------------------------------- */
 
 #define MAGIC 0x6c69746du	/* also tells whether both ends have the same byte order */
-#define ATOMIC_FLAG (NEEDS_ATOMICS ? IBV_ACCESS_REMOTE_ATOMIC : 0)
+/* What peers may do to memory. Headers before rdma-core 45 have no names for the last two. */
+#define RIGHTS (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | (NEEDS_ATOMICS ? IBV_ACCESS_REMOTE_ATOMIC : 0) | \
+		(PLACEMENTS & 1 ? 1 << 8 : 0) | (PLACEMENTS & 2 ? 1 << 9 : 0))
 
 static const char *device_name, *listen_host;
 static int port_number = 1, wanted_gid = -1;
@@ -292,6 +294,10 @@ static void open_node(struct node *n)
 		fail("ibv_query_port %d of %s: %m", port_number, name);
 	if (NEEDS_ATOMICS && device.atomic_cap == IBV_ATOMIC_NONE)
 		fail("%s has no atomics, which this test needs", name);
+#if PLACEMENTS
+	if (lacks_placement(n->context))
+		fail("%s has no %s, which this test needs", name, lacks_placement(n->context));
+#endif
 	n->pd = ibv_alloc_pd(n->context);
 	if (!n->pd)
 		fail("ibv_alloc_pd on %s: %m", name);
@@ -301,7 +307,7 @@ static void open_node(struct node *n)
 	memset(n->memory, 0, size);
 	/* No IBV_ACCESS_RELAXED_ORDERING: the models do not speak of it. */
 	n->region = ibv_reg_mr(n->pd, n->memory, size,
-			       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | ATOMIC_FLAG);
+			       IBV_ACCESS_LOCAL_WRITE | RIGHTS);
 	if (!n->region)
 		fail("ibv_reg_mr of %zu bytes on %s: %m (see ulimit -l)", size, name);
 	*me = (struct contact){
@@ -323,21 +329,25 @@ static void open_node(struct node *n)
 static struct ibv_qp *new_queue_pair(struct node *n, int link)
 {
 	const char *name = ibv_get_device_name(n->context->device);
-	struct ibv_cq *cq = ibv_create_cq(n->context, DEPTH, NULL, NULL, 0);
+	struct ibv_cq *cq = ibv_create_cq(n->context, RECEIVES_AT_ONCE, NULL, NULL, 0);
 	struct ibv_qp_init_attr wanted = {
 		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC, .sq_sig_all = 0,
-		.cap = { .max_send_wr = DEPTH, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1,
+		.cap = { .max_send_wr = DEPTH, .max_recv_wr = RECEIVES ? RECEIVES_AT_ONCE : 1, .max_send_sge = 1, .max_recv_sge = 1,
 			 .max_inline_data = INLINE_BYTES },
 	};
 	struct ibv_qp_attr init = {
 		.qp_state = IBV_QPS_INIT, .port_num = (uint8_t)port_number,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | ATOMIC_FLAG,
+		.qp_access_flags = RIGHTS,
 	};
 	struct ibv_qp *qp;
 
 	if (!cq)
 		fail("ibv_create_cq on %s: %m", name);
+#if PLACEMENTS
+	qp = create_queue_pair(n->context, n->pd, &wanted);
+#else
 	qp = ibv_create_qp(n->pd, &wanted);
+#endif
 	if (!qp)
 		fail("ibv_create_qp on %s for thread %d to node %d: %m", name, thread_of_link(link) + 1,
 		     node_of_link(link) + 1);
@@ -360,7 +370,7 @@ static void connect_queue_pair(struct node *n, struct ibv_qp *qp, int other, uin
 	struct ibv_qp_attr to = {
 		.qp_state = IBV_QPS_RTR, .path_mtu = (enum ibv_mtu)smaller(me->mtu, you->mtu), .dest_qp_num = number,
 		.rq_psn = you->psn,
-		.max_dest_rd_atomic = (uint8_t)smaller(255, smaller(me->reads_in, you->reads_out)), .min_rnr_timer = 12,
+		.max_dest_rd_atomic = (uint8_t)smaller(255, smaller(me->reads_in, you->reads_out)), .min_rnr_timer = RECEIVES ? 1 : 12,
 		.ah_attr = { .port_num = (uint8_t)port_number, .dlid = you->lid, .is_global = (uint8_t)me->is_global,
 			     .grh = { .sgid_index = (uint8_t)n->gid_index, .hop_limit = 64 } },
 	};

@@ -33,7 +33,7 @@ static void delay(struct thread *t)
 /* Where a word of an instance is, counted from the beginning of its node's memory. */
 static uint64_t word_offset(unsigned instance, int word)
 {
-	return (FIRST_WORD + (uint64_t)instance * WORDS + (unsigned)word) * LINE;
+	return (FIRST_WORD + (uint64_t)instance * INSTANCE_LINES) * LINE + (unsigned)word * 8;
 }
 
 static uint64_t *word_at(struct thread *t, int word)
@@ -94,6 +94,27 @@ static void reap(struct thread *t, int link)
 		end->completed += end->stands_for[done[i].wr_id % DEPTH];
 }
 
+/* Ends an instance that cannot go on. */
+__attribute__((noreturn)) static void end_instance(struct thread *t, enum status status)
+{
+	t->status = status;
+	longjmp(t->out, 1);
+}
+
+/* How long a thread waits for a completion of a link, in seconds. A message may wait for a receive that never comes, and
+ * all that is behind it as well: then the instance is given up. */
+static uint64_t limit(struct thread *t, int link)
+{
+	return t->is_running && link < QUEUE_PAIRS && queue_pairs[link].receives ? LOOP_PATIENCE : PATIENCE;
+}
+
+__attribute__((noreturn)) static void waited_too_long(struct thread *t, int link)
+{
+	if (limit(t, link) < PATIENCE)
+		end_instance(t, GIVEN_UP);
+	fail("thread %d has waited %d s for a completion from node %d", t->number + 1, PATIENCE, node_of_link(link) + 1);
+}
+
 /* Waits until that many requests have completed. */
 static void await(struct thread *t, int link, uint64_t completed)
 {
@@ -101,36 +122,51 @@ static void await(struct thread *t, int link, uint64_t completed)
 
 	while (t->node->ends[link].completed < completed) {
 		reap(t, link);
-		if (!patience(&turns, &start, PATIENCE))
-			fail("thread %d has waited %d s for a completion from node %d", t->number + 1, PATIENCE,
-			     node_of_link(link) + 1);
+		if (!patience(&turns, &start, limit(t, link)))
+			waited_too_long(t, link);
 	}
 }
 
-/* Hands a request to the NIC, from and to places that are given as offsets in the nodes' memory. */
-static void post(struct thread *t, int link, enum ibv_wr_opcode opcode, uint64_t local, uint64_t remote,
-		 uint64_t compare_add, uint64_t swap, unsigned flags)
+/* A request, from and to places that are given as offsets in the nodes' memory. */
+struct request {
+	enum ibv_wr_opcode opcode;
+	uint64_t local, remote;
+	unsigned words;			/* 0: a message without data, or a FLUSH */
+	uint64_t compare_add, swap;
+	uint32_t immediate;
+	unsigned flags;			/* of enum ibv_send_flags */
+};
+
+static int is_atomic(enum ibv_wr_opcode opcode)
+{
+	return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/* Hands a request to the NIC. */
+static void post(struct thread *t, int link, struct request what)
 {
 	struct end *end = &t->node->ends[link];
 	const struct contact *target = &t->node->contacts[node_of_link(link)];
 	struct ibv_sge sge = {
-		.addr = (uintptr_t)t->node->memory + local, .length = 8, .lkey = t->node->region->lkey,
+		.addr = (uintptr_t)t->node->memory + what.local, .length = 8 * what.words,
+		.lkey = t->node->region->lkey,
 	};
 	/* Requests without a completion fill the queue, and nothing would say that there is space again. */
 	int signaled = end->kind != UNSIGNALED || end->posted + 1 - end->signaled >= DEPTH / 2;
 	struct ibv_send_wr *bad, request = {
-		.wr_id = end->posted, .sg_list = &sge, .num_sge = 1, .opcode = opcode,
-		.send_flags = (signaled ? IBV_SEND_SIGNALED : 0) | flags | (end->fence ? IBV_SEND_FENCE : 0),
+		.wr_id = end->posted, .sg_list = &sge, .num_sge = what.words > 0, .opcode = what.opcode,
+		.send_flags = (signaled ? IBV_SEND_SIGNALED : 0) | what.flags | (end->fence ? IBV_SEND_FENCE : 0),
+		.imm_data = htonl(what.immediate),
 	};
 
-	if (opcode == IBV_WR_RDMA_WRITE || opcode == IBV_WR_RDMA_READ) {
-		request.wr.rdma.remote_addr = target->address + remote;
-		request.wr.rdma.rkey = target->key;
-	} else {
-		request.wr.atomic.remote_addr = target->address + remote;
+	if (is_atomic(what.opcode)) {
+		request.wr.atomic.remote_addr = target->address + what.remote;
 		request.wr.atomic.rkey = target->key;
-		request.wr.atomic.compare_add = compare_add;
-		request.wr.atomic.swap = swap;
+		request.wr.atomic.compare_add = what.compare_add;
+		request.wr.atomic.swap = what.swap;
+	} else {
+		request.wr.rdma.remote_addr = target->address + what.remote;
+		request.wr.rdma.rkey = target->key;
 	}
 	if (end->posted >= DEPTH)
 		await(t, link, end->posted - DEPTH + 1);
@@ -138,7 +174,11 @@ static void post(struct thread *t, int link, enum ibv_wr_opcode opcode, uint64_t
 		end->stands_for[end->posted % DEPTH] = end->posted + 1 - end->signaled;
 		end->signaled = end->posted + 1;
 	}
+#if PLACEMENTS
+	errno = is_placement(what.opcode) ? place(end->qp, &request) : ibv_post_send(end->qp, &request, &bad);
+#else
 	errno = ibv_post_send(end->qp, &request, &bad);
+#endif
 	if (errno)
 		fail("ibv_post_send by thread %d to node %d: %m", t->number + 1, node_of_link(link) + 1);
 	end->posted++;
@@ -154,39 +194,89 @@ UNUSED static void unsignaled(struct thread *t, int link, int is_awaited)
 	t->node->ends[link].kind = is_awaited ? UNSIGNALED_BUT_AWAITED : UNSIGNALED;
 }
 
+/* A request of this instance: between a word here and one there, or as many from these on. */
+static struct request between(struct thread *t, enum ibv_wr_opcode opcode, int local, int remote, unsigned words)
+{
+	return (struct request){
+		.opcode = opcode, .words = words,
+		.local = word_offset(t->instance, local), .remote = word_offset(t->instance, remote),
+	};
+}
+
 UNUSED static void rdma_write(struct thread *t, int link, int local, int remote)
 {
 	delay(t);
-	post(t, link, IBV_WR_RDMA_WRITE, word_offset(t->instance, local), word_offset(t->instance, remote), 0, 0, 0);
+	post(t, link, between(t, IBV_WR_RDMA_WRITE, local, remote, 1));
 }
 
 /* The CPU copies the value into the request, so the NIC reads no word. */
 UNUSED static void rdma_write_inline(struct thread *t, int link, int local, int remote)
 {
+	struct request what = between(t, IBV_WR_RDMA_WRITE, local, remote, 1);
+
 	delay(t);
-	post(t, link, IBV_WR_RDMA_WRITE, word_offset(t->instance, local), word_offset(t->instance, remote), 0, 0,
-	     IBV_SEND_INLINE);
+	what.flags = IBV_SEND_INLINE;
+	post(t, link, what);
 }
 
 UNUSED static void rdma_read(struct thread *t, int link, int local, int remote)
 {
 	delay(t);
-	post(t, link, IBV_WR_RDMA_READ, word_offset(t->instance, local), word_offset(t->instance, remote), 0, 0, 0);
+	post(t, link, between(t, IBV_WR_RDMA_READ, local, remote, 1));
+}
+
+/* The same, of several words of an array. */
+UNUSED static void rdma_write_words(struct thread *t, int link, int local, int remote, unsigned words)
+{
+	delay(t);
+	post(t, link, between(t, IBV_WR_RDMA_WRITE, local, remote, words));
+}
+
+UNUSED static void rdma_read_words(struct thread *t, int link, int local, int remote, unsigned words)
+{
+	delay(t);
+	post(t, link, between(t, IBV_WR_RDMA_READ, local, remote, words));
 }
 
 UNUSED static void rdma_cas(struct thread *t, int link, int local, int remote, uint64_t expected, uint64_t desired)
 {
+	struct request what = between(t, IBV_WR_ATOMIC_CMP_AND_SWP, local, remote, 1);
+
 	delay(t);
-	post(t, link, IBV_WR_ATOMIC_CMP_AND_SWP, word_offset(t->instance, local), word_offset(t->instance, remote),
-	     expected, desired, 0);
+	what.compare_add = expected;
+	what.swap = desired;
+	post(t, link, what);
 }
 
 UNUSED static void rdma_faa(struct thread *t, int link, int local, int remote, uint64_t addend)
 {
+	struct request what = between(t, IBV_WR_ATOMIC_FETCH_AND_ADD, local, remote, 1);
+
 	delay(t);
-	post(t, link, IBV_WR_ATOMIC_FETCH_AND_ADD, word_offset(t->instance, local),
-	     word_offset(t->instance, remote), addend, 0, 0);
+	what.compare_add = addend;
+	post(t, link, what);
 }
+
+#if PLACEMENTS
+UNUSED static void rdma_flush(struct thread *t, int link)
+{
+	delay(t);
+	post(t, link, (struct request){ .opcode = PLACE_FLUSH });
+}
+
+UNUSED static void rdma_persist(struct thread *t, int link)
+{
+	delay(t);
+	post(t, link, (struct request){ .opcode = PLACE_PERSIST });
+}
+
+UNUSED static void rdma_atomic_write(struct thread *t, int link, int local, int remote)
+{
+	delay(t);
+	post(t, link, between(t, PLACE_ATOMIC_WRITE, local, remote, 1));
+}
+
+#endif
 
 /* In loops, such values have several words that are used in turn: a word that the NIC may still have to read must not
  * be overwritten, or else it would look like a weak outcome. */
@@ -247,9 +337,8 @@ UNUSED static int poll_any(struct thread *t, const int *links, int number)
 				return 1;
 			}
 		}
-		if (!patience(&turns, &start, PATIENCE))
-			fail("thread %d has waited %d s for a completion from node %d", t->number + 1, PATIENCE,
-			     node_of_link(link) + 1);
+		if (!patience(&turns, &start, limit(t, link)))
+			waited_too_long(t, link);
 	}
 }
 

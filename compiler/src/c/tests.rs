@@ -98,17 +98,108 @@ litmus T
 ";
     let text = generated(text, None);
     for line in [
-        "\tN1_x_prime,\t/* x' */",
-        "\tN1_x_prime_2,\t/* x_prime */",
-        "\tN1_x_prime_2_2,\t/* x_prime_2 */",
-        "\tN1_source_1,\t/* source_1 */",
-        "\tN1_source_1_2,\t/* the value of `int^2 := 1` */",
+        "\tN1_x_prime = 0,\t/* x' */",
+        "\tN1_x_prime_2 = 8,\t/* x_prime */",
+        "\tN1_x_prime_2_2 = 16,\t/* x_prime_2 */",
+        "\tN1_source_1 = 24,\t/* source_1 */",
+        "\tN1_source_1_2 = 32,\t/* the value of `int^2 := 1` */",
         "\tr_t = cpu_read(t, N2_int);",
         "\tr_a = cpu_read(t, N1_x_prime);",
         "\tr_r_t = r_t;",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}\n{text}");
     }
+}
+
+#[test]
+fn messages_words_and_flushes_are_calls() {
+    let text = "\
+litmus T
+model verbs
+  y = 0, z[2] = 1      ||  x = 0, v[2] = 0
+  ------------------------------------
+  Send(2, y)           ||  Recv(1, x)
+  SendImm(2, 7, 1)     ||  Recv(1, x)
+  PutImm(x^2, y, 2)    ||  Recv(1, x)
+  v^2 := z             ||  PollRecv(1)
+  z := v^2             ||  a := PollRecv(1)
+  z[0] := 2            ||  a := v[1]
+  Flush(2)             ||
+  Persist(2)           ||
+  AtomicWrite(x^2, 5)  ||
+";
+    let text = generated(text, None);
+    expect![[r#"
+        static enum status thread_1(struct thread *t)
+        {
+        	/* Send(2, y) */
+        	rdma_send(t, QP_1_TO_2, N1_y);
+        	/* SendImm(2, 7, 1) */
+        	rdma_send_imm(t, QP_1_TO_2, N1_source_2, 1);
+        	/* PutImm(x^2, y, 2) */
+        	rdma_write_imm(t, QP_1_TO_2, N1_y, N2_x, 2);
+        	/* v^2 := z */
+        	rdma_write_words(t, QP_1_TO_2, N1_z_0, N2_v_0, 2);
+        	/* z := v^2 */
+        	rdma_read_words(t, QP_1_TO_2, N1_z_0, N2_v_0, 2);
+        	/* z[0] := 2 */
+        	cpu_write(t, N1_z_0, 2);
+        	/* Flush(2) */
+        	rdma_flush(t, QP_1_TO_2);
+        	/* Persist(2) */
+        	rdma_persist(t, QP_1_TO_2);
+        	/* AtomicWrite(x^2, 5) */
+        	rdma_atomic_write(t, QP_1_TO_2, N1_source_8, N2_x);
+        	return FINISHED;
+        }
+
+    "#]]
+    .assert_eq(part(&text, "static enum status thread_1", "/* Thread 2"));
+    expect![[r#"
+        static enum status thread_2(struct thread *t)
+        {
+        	uint64_t r_a = 0;
+
+        	/* Recv(1, x) */
+        	post_receive(t, QP_1_TO_2);
+        	/* Recv(1, x) */
+        	post_receive(t, QP_1_TO_2);
+        	/* Recv(1, x) */
+        	post_receive(t, QP_1_TO_2);
+        	/* PollRecv(1) */
+        	poll_receive(t, QP_1_TO_2);
+        	/* a := PollRecv(1) */
+        	r_a = poll_receive(t, QP_1_TO_2);
+        	/* a := v[1] */
+        	r_a = cpu_read(t, N2_v_1);
+
+        	t->row[0] = r_a;
+        	return FINISHED;
+        }
+
+    "#]]
+    .assert_eq(part(&text, "static enum status thread_2", "static const struct {"));
+    expect![[r#"
+        static const struct queue_pair queue_pairs[QUEUE_PAIRS + 1] = {
+        	[QP_1_TO_2] = { .thread = 0, .node = 1, .receiver = 1, .receives = 3, .buffers = { N2_x, N2_x, N2_x } },
+        	[QUEUE_PAIRS] = { 0 },
+    "#]].assert_eq(part(
+        &text,
+        "static const struct queue_pair queue_pairs[QUEUE_PAIRS + 1] = {\n",
+        "};",
+    ));
+    expect![[r#"
+        /* Node 2: the words of an instance. */
+        enum {
+        	N2_x = 0,	/* x */
+        	N2_v_0 = 8,	/* v[0] */
+        	N2_v_1 = 9,	/* v[1] */
+        	N2__1 = 16,	/* _1 */
+        	N2__2 = 24,	/* _2 */
+        	N2__3 = 32,	/* _3 */
+    "#]]
+    .assert_eq(part(&text, "/* Node 2", "};"));
+    assert!(text.contains("#define PLACEMENTS     7 "), "{text}");
 }
 
 #[test]

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use lang::program::{
-    Expr, LocationId, NodeId, RegisterId, Stmt, StmtKind, ThreadId, Towards, WorkId,
+    Expr, LocationId, NodeId, Peer, PutSource, RegisterId, Stmt, StmtKind, ThreadId, Towards,
+    Words, WorkId,
 };
 use lang::source::Span;
 
@@ -125,7 +126,11 @@ impl Body<'_> {
             StmtKind::Put { id, .. }
             | StmtKind::Get { id, .. }
             | StmtKind::Rcas { id, .. }
-            | StmtKind::Rfaa { id, .. } => self.request(&statement.kind, *id),
+            | StmtKind::Rfaa { id, .. }
+            | StmtKind::Words(Words { id, .. })
+            | StmtKind::AtomicWrite { id, .. }
+            | StmtKind::Flush { id, .. }
+            | StmtKind::Message { id, .. } => self.request(&statement.kind, *id),
             kind => {
                 let line = self.simple(kind);
                 self.line(&line);
@@ -190,6 +195,13 @@ impl Body<'_> {
                 let name = self.generator.calls.remote_fence;
                 format!("{name}(t, {});", self.queue_pair(*towards))
             }
+            StmtKind::Receive { from, .. } => {
+                format!("post_receive(t, {});", self.received_queue_pair(*from))
+            }
+            StmtKind::PollReceive { from, register } => {
+                let target = self.target(*register);
+                format!("{target}poll_receive(t, {});", self.received_queue_pair(*from))
+            }
             StmtKind::Wait(id) => format!("wait_for_id(t, {});", self.generator.names.ids[id.0]),
             // A program with other statements has no plan.
             _ => "#error a statement without a plan".to_owned(),
@@ -204,9 +216,10 @@ impl Body<'_> {
         let (here, there) = generator.plan.ends(request.queue_pair);
         let word = |node: NodeId, word: usize| &generator.names.words[node.0 as usize - 1][word];
         let mut local = word(here, request.local).clone();
-        // Only a send has none, and a program with messages has no plan for C.
         let remote = request.remote.map_or("", |remote| word(there, remote));
-        if let StmtKind::Put { source: lang::program::PutSource::Value(value), .. } = kind
+        if let StmtKind::Put { source: PutSource::Value(value), .. }
+        | StmtKind::AtomicWrite { source: PutSource::Value(value), .. }
+        | StmtKind::Message { source: PutSource::Value(value), .. } = kind
             && request.store.is_some()
         {
             let value = self.value(value);
@@ -223,7 +236,28 @@ impl Body<'_> {
         }
         let operands = format!("t, {pair}, {local}, {remote}");
         let calls = generator.calls;
+        let immediate = match kind {
+            StmtKind::Message { immediate: Some(immediate), .. } => Some(self.value(immediate)),
+            _ => None,
+        };
         let call = match (&request.kind, kind) {
+            (RequestKind::Send, _) => match immediate {
+                Some(value) => format!("rdma_send_imm(t, {pair}, {local}, {});", value.text()),
+                None => format!("rdma_send(t, {pair}, {local});"),
+            },
+            (RequestKind::Write, StmtKind::Message { .. }) => {
+                let value = immediate.unwrap_or_else(|| Term::constant(0));
+                format!("rdma_write_imm({operands}, {});", value.text())
+            }
+            (RequestKind::Write, StmtKind::Words(words)) => {
+                format!("rdma_write_words({operands}, {});", words.local.len())
+            }
+            (RequestKind::Read, StmtKind::Words(words)) => {
+                format!("rdma_read_words({operands}, {});", words.local.len())
+            }
+            (RequestKind::AtomicWrite, _) => format!("rdma_atomic_write({operands});"),
+            (RequestKind::Flush { is_persistent: false }, _) => format!("rdma_flush(t, {pair});"),
+            (RequestKind::Flush { is_persistent: true }, _) => format!("rdma_persist(t, {pair});"),
             (RequestKind::Write, _) if request.inline => {
                 format!("{}({operands});", calls.put_inline)
             }
@@ -306,6 +340,17 @@ impl Body<'_> {
     fn word(&self, location: LocationId) -> String {
         let node = self.generator.plan.program.locations[location.0].node.0 as usize - 1;
         self.generator.names.words[node][self.generator.plan.word_of[location.0]].clone()
+    }
+
+    /// The queue pair of another thread that this thread posts receives for.
+    fn received_queue_pair(&self, from: Peer) -> String {
+        let code = &self.generator.plan.code;
+        let here = code.threads[self.thread].node;
+        let mut pairs = code.queue_pairs.iter().zip(&self.generator.names.queue_pairs);
+        let found = pairs.find(|(pair, _)| {
+            (pair.thread, pair.node, pair.number) == (from.thread, here, from.queue_pair)
+        });
+        found.map_or_else(String::new, |(_, name)| name.clone())
     }
 
     fn queue_pair(&self, towards: Towards) -> String {

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,16 +19,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LINE 64			/* bytes: each word has a cache line of its own */
+#define LINE 64			/* bytes: a cache line. Each word has its own, but those of an array share theirs */
 #define BATCH 1024		/* instances of the test between two resets of the memory */
 #define DEPTH 64		/* requests under way per queue pair */
+#define RECEIVES_AT_ONCE (RECEIVES > DEPTH ? RECEIVES : DEPTH)	/* that are posted and not complete */
 #define PATIENCE 10		/* seconds until waiting for the NIC or another thread is an error */
 #define LOOP_PATIENCE 1		/* seconds until an instance that loops is given up */
 
 /* A link is a pair of connected queue pairs. The first end is a thread's and initiates; the second is at the node it
  * leads to. First come those of the test, then one per thread and node for the start barrier. */
 #define LINKS (QUEUE_PAIRS + THREADS * NODES)
-static int node_of_link(int link);
+static int node_of_link(int link), thread_of_link(int link);
 
 /* The memory of a node, in lines: what the barriers need, then the words of all instances. */
 #define ROUNDS 16				/* start barriers of a thread whose writes may be under way */
@@ -36,7 +38,8 @@ static int node_of_link(int link);
 #define FLUSHED (ROUND + THREADS * ROUNDS)	/* per thread, where it reads into at the end of a batch, */
 #define FLUSH (FLUSHED + THREADS)		/* and from */
 #define FIRST_WORD (FLUSH + 1)
-#define MEMORY_LINES (FIRST_WORD + BATCH * WORDS)
+#define INSTANCE_LINES ((WORDS + 7) / 8)
+#define MEMORY_LINES (FIRST_WORD + BATCH * INSTANCE_LINES)
 
 /* ---- What statements do ------------------------------------------------------------------------------------- */
 
@@ -56,7 +59,21 @@ struct end {
 	uint64_t recent[DEPTH];		/* how many were posted up to each of the last of those */
 	enum { SIGNALED, UNSIGNALED, UNSIGNALED_BUT_AWAITED } kind;	/* of the next request */
 	int fence;			/* the next request carries IBV_SEND_FENCE */
+	unsigned sent;			/* messages of this instance */
 } __attribute__((aligned(LINE)));
+
+/* The receiving end, if receives are posted there. Only the thread that posts and polls them uses it. */
+struct inbox {
+	uint64_t posted, completed;	/* receives since the beginning */
+	uint64_t earlier;		/* how many of them were posted before this instance */
+	unsigned came, polled;		/* how many of this instance's have completed, and were polled */
+	struct { int is_empty, has_immediate; uint32_t immediate; } arrived[RECEIVES + 1];
+};
+
+/* A queue pair of the test: whose it is, and where it leads; the thread there that posts receives, how many for an
+ * instance, and their buffers. */
+struct queue_pair { int thread, node, receiver; unsigned receives; int buffers[RECEIVES + 1]; };
+static const struct queue_pair queue_pairs[QUEUE_PAIRS + 1];
 
 /* What a node tells the others. */
 struct contact {
@@ -85,6 +102,7 @@ struct node {
 	struct contact contacts[NODES];
 	struct end ends[LINKS];
 	struct ibv_qp *second[LINKS];	/* the ends that initiate nothing */
+	struct inbox inboxes[QUEUE_PAIRS + 1];
 };
 
 struct thread {
@@ -99,6 +117,9 @@ struct thread {
 	uint64_t ids[WORK_IDS + 1][QUEUE_PAIRS + 1];	/* per work id: ends[].posted after its last request, or 0 */
 	uint64_t (*rows)[OBSERVED + 1];	/* per instance: observed values, then the status */
 	uint64_t *row;			/* this instance's */
+	jmp_buf out;			/* where an instance goes on that ends within a statement, */
+	enum status status;		/* and how it ended */
+	int is_running;			/* whether an instance runs */
 };
 
 static __thread int this_node = -1;
