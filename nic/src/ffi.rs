@@ -14,5 +14,6 @@ mod paths;
 mod symbols;
 
 pub use host::{
-    Bell, HostMemory, become_nic_thread, mapped, read_into, same_user, wait, write_from,
+    Bell, HostMemory, become_nic_thread, finish_at_exit, mapped, read_into, same_user, wait,
+    write_from,
 };

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::config::Config;
 use crate::counts::Counts;
@@ -12,7 +12,7 @@ use crate::device;
 use crate::engine::mood::Mood;
 use crate::engine::node::{Event, Node};
 use crate::engine::{Engine, Round};
-use crate::ffi::{Bell, HostMemory, become_nic_thread, wait};
+use crate::ffi::{Bell, HostMemory, become_nic_thread, finish_at_exit, wait};
 use crate::keys::Keys;
 use crate::queues::{Channel, lock};
 use crate::random::Random;
@@ -78,10 +78,30 @@ pub fn config() -> &'static Config {
     CONFIG.get_or_init(|| Config::read(|name| std::env::var(name).ok()))
 }
 
+static NIC: OnceLock<Option<&'static Nic>> = OnceLock::new();
+
 /// The NIC. The first call starts it. `None` if it cannot be started.
 pub fn nic() -> Option<&'static Nic> {
-    static NIC: OnceLock<Option<&'static Nic>> = OnceLock::new();
     *NIC.get_or_init(start)
+}
+
+/// Writes what is known of the last moments, when the program ends.
+pub fn finish() {
+    const TRIES: u32 = 100;
+    let Some(Some(nic)) = NIC.get() else { return };
+    for _ in 0..TRIES {
+        // The NIC's thread leaves it soon. The thread that ends the program may be in the middle of a call.
+        if let Ok(mut core) = nic.core.try_lock() {
+            core.engine.node.trace.flush();
+            if let Some(folder) = &config().counts
+                && core.engine.node.counts != Counts::default()
+            {
+                write_counts(folder, &core.engine.node.counts);
+            }
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 fn start() -> Option<&'static Nic> {
@@ -122,6 +142,7 @@ fn start() -> Option<&'static Nic> {
         run(nic);
     };
     std::thread::Builder::new().name("litmus-nic".to_owned()).spawn(run).ok()?;
+    finish_at_exit();
     Some(nic)
 }
 

@@ -140,7 +140,8 @@ impl Operation {
         }
     }
 
-    /// Whether the peer answers the operation as a read: with the bytes that it asks for. A flush asks for none.
+    /// Whether the peer answers the operation as a read: with the bytes that it asks for. A flush asks for
+    /// none.
     pub fn fetches(&self) -> bool {
         matches!(self, Self::Read { .. } | Self::Flush { .. }) || self.is_atomic()
     }

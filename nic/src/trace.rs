@@ -28,7 +28,8 @@ pub struct Name {
 pub enum Step {
     /// The NIC took it from the send queue into `pipe`.
     Issued {
-        /// The operation: `write`, `send`, `read`, `compare-and-swap`, `fetch-and-add`, `atomic-write` or `flush`.
+        /// The operation: `write`, `send`, `read`, `compare-and-swap`, `fetch-and-add`, `atomic-write` or
+        /// `flush`.
         operation: &'static str,
         /// The program's id for the request.
         id: u64,

@@ -7,6 +7,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use crate::engine::node::Memory;
+use crate::ffi::objects::guard;
 use crate::spare::MOST_ROOM;
 
 /// A counter that wakes threads which poll it (`eventfd`).
@@ -67,6 +68,15 @@ pub fn wait(fds: &[(RawFd, bool)], nanoseconds: Option<u64>) -> Vec<bool> {
         libc::ppoll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, timeout, ptr::null())
     };
     polled.iter().map(|entry| found > 0 && entry.revents != 0).collect()
+}
+
+/// Has [`finish`](crate::nic::finish) called when the program ends by itself.
+pub fn finish_at_exit() {
+    extern "C" fn finish() {
+        guard(|| (), crate::nic::finish);
+    }
+    // SAFETY: the function may be called at any time.
+    unsafe { libc::atexit(finish) };
 }
 
 /// Prepares the calling thread for the NIC's work: it may run on all cores, whatever its parent was pinned
