@@ -212,6 +212,11 @@ fn one(info: &DeviceInfo, look: Look) -> String {
     );
     line("relaxed order", relaxed_ordering(info));
     line("data in order", data_in_order(info));
+    let placement = match info.memory_placement.as_slice() {
+        [] => "neither flushes nor atomic writes".to_owned(),
+        has => has.join(", "),
+    };
+    line("placement", &placement);
     for port in &info.ports {
         line(&format!("port {}", port.number), &port_line(port));
         for gid in shown(port, info, look) {

@@ -9,7 +9,7 @@ use super::common::{code, stderr, stdout};
 use crate::scratch::Scratch;
 
 /// Programs that show each fault, and some that do not.
-const PROGRAMS: [(&str, &str); 19] = [
+const PROGRAMS: [(&str, &str); 20] = [
     ("puts-reordered", "put-get/CoWW+put-put put-get/MP+put-put+po put-get/2+2W+puts"),
     ("put-reads-reordered", "put-get/CoRR+w+put-put put-get/MP+w-w+put-put"),
     (
@@ -46,6 +46,11 @@ const PROGRAMS: [(&str, &str); 19] = [
     ),
     ("rmw-not-exclusive", "remote-rmw/RFAA+rfaas remote-rmw/RCAS+rcas-rcas"),
     ("rmw-does-not-flush", "remote-rmw/CoWR+put-rfaa"),
+    (
+        "persist-keeps-nothing",
+        "crashes/Crash+put-persist-polls-w crashes/Crash+rfaa-persist-polls-w \
+         crashes/Crash+put-persist-atomicwrite crashes/Crash+put-flush-polls-w",
+    ),
     ("store-buffer-not-fifo", "cpu-classics/MP cpu-classics/S cpu-classics/2+2W"),
     ("issue-overtakes-writes", "store-buffer/CoWR+w-put put-get/CoWW+w-get put-get/MP+w-w+get-get"),
     ("fence-ignored", "cpu-classics/SB+mfences cpu-classics/R+po+mfence"),

@@ -349,6 +349,7 @@ const BROKEN_BY: &[(&str, &[&str])] = &[
     ("rfence-ignored", &["nF]", "[nF", "aRF"]),
     ("rmw-not-exclusive", &["rao"]),
     ("rmw-does-not-flush", &["[nrW, narR]", "[aNRW, aNAR]"]),
+    ("persist-keeps-nothing", &["persisted", "lost"]),
     ("store-buffer-not-fifo", &["[lW, lW]", "[aCW, aCW]"]),
     ("issue-overtakes-writes", &["[lW, n", "[aCW, aN"]),
     ("fence-ignored", &["F]", "[F", "aMF"]),

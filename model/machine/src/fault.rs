@@ -22,6 +22,7 @@ pub enum Fault {
     RfenceIgnored,
     RmwNotExclusive,
     RmwDoesNotFlush,
+    PersistKeepsNothing,
     StoreBufferNotFifo,
     IssueOvertakesWrites,
     FenceIgnored,
@@ -141,6 +142,12 @@ pub const FAULTS: &[FaultInfo] = &[
         "rmw-does-not-flush",
         "a remote RMW reads before earlier puts to the same node are written",
         "rules 9-11: need no empty wbR, may overtake remote writes (nrW, narR)",
+    ),
+    info(
+        Fault::PersistKeepsNothing,
+        "persist-keeps-nothing",
+        "a flush to persistent memory completes, and a crash loses what it should have kept",
+        "rule 6 of a flush: memory may have been written back last before it (persisted)",
     ),
     info(
         Fault::StoreBufferNotFifo,

@@ -28,11 +28,12 @@ enum Needed {
     CpuWrite,
     CpuFence,
     CpuRmw,
+    Persist,
 }
 
 use Needed::{
-    Completion, CpuFence, CpuRmw, CpuWrite, Get, Operation, Put, RemoteFence, RemoteWrite, Result,
-    Rmw, WithoutResult,
+    Completion, CpuFence, CpuRmw, CpuWrite, Get, Operation, Persist, Put, RemoteFence, RemoteWrite,
+    Result, Rmw, WithoutResult,
 };
 
 impl Needed {
@@ -77,6 +78,7 @@ impl Needed {
             CpuWrite => matches!(kind, S::Write { .. }),
             CpuFence => matches!(kind, S::Fence),
             CpuRmw => matches!(kind, S::Cas { .. } | S::Faa { .. } | S::Exchange { .. }),
+            Persist => matches!(kind, S::Flush { is_persistent: true, .. }),
         }
     }
 }
@@ -100,6 +102,7 @@ impl Fault {
             Self::RfenceIgnored => &[(RemoteFence, 1)],
             Self::RmwNotExclusive => &[(Rmw, 1)],
             Self::RmwDoesNotFlush => &[(Rmw, 1), (RemoteWrite, 2)],
+            Self::PersistKeepsNothing => &[(RemoteWrite, 1), (Persist, 1)],
             Self::StoreBufferNotFifo => &[(CpuWrite, 2)],
             Self::IssueOvertakesWrites => &[(CpuWrite, 1), (Operation, 1)],
             Self::FenceIgnored => &[(CpuFence, 1)],
@@ -116,6 +119,9 @@ impl Fault {
         let has = |body: &[Stmt]| {
             self.needs().iter().all(|(needed, number)| count(body, *needed) >= *number)
         };
+        if self == Self::PersistKeepsNothing && program.crash.is_none() {
+            return false;
+        }
         if self == Self::RmwNotExclusive {
             // Remote RMWs of one queue pair wait for each other even without the lock.
             return queue_pairs_of_rmws(program) >= 2;

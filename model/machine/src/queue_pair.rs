@@ -149,7 +149,7 @@ impl Machine {
                 *item = Item::Ack;
                 *awaited = None;
                 self.complete(state, wait);
-                if is_persistent {
+                if is_persistent && !self.faults.has(Fault::PersistKeepsNothing) {
                     state.persist(pair, persists);
                 }
             }

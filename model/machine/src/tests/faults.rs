@@ -101,6 +101,13 @@ const VISIBLE: &[Visible] = &[
     ),
     visible(Fault::RmwDoesNotFlush, "|| x = 0", "x^2 := 1; RFAA(c, x^2, 1) ||", "c", &[0]),
     visible(
+        Fault::PersistKeepsNothing,
+        "|| x, y = 0, 0",
+        "x^2 := 1; Persist(2); Poll(2); Poll(2); y^2 := 1 ||",
+        "x, y",
+        &[0, 1],
+    ),
+    visible(
         Fault::StoreBufferNotFifo,
         "x, y = 0, 0 |",
         "x := 1; y := 1 | a := y; b := x",

@@ -10,7 +10,11 @@ use crate::{Effort, Exploration, Fault, FaultSet, Limits, Variant, explore, expl
 
 /// The litmus file with these declarations, statements and observables.
 pub fn text(declarations: &str, statements: &str, observed: &str) -> String {
-    let model = if statements.contains("Wait(") { "rdma-wait-rmw" } else { "rdma-tso-rmw" };
+    let model = match statements {
+        _ if statements.contains("Wait(") => "rdma-wait-rmw",
+        _ if statements.contains("Persist(") => "rdma-verbs\ncrash",
+        _ => "rdma-tso-rmw",
+    };
     format!("litmus t\nmodel {model}\n{declarations}\n---\n{statements}\n\nobserve {observed}\n")
 }
 
