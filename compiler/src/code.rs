@@ -126,7 +126,7 @@ pub enum Operation {
     /// Remote fetch-and-add.
     Rfaa { result: LocationId, target: LocationId, addend: Operand },
     /// A write that comes after earlier flushes of the queue pair.
-    AtomicWrite { target: LocationId, source: MessageSource },
+    AtomicWrite { target: LocationId, value: Operand },
     /// A flush of the queue pair's writes, to persistent memory or only to where they can be seen.
     Flush { is_persistent: bool },
     /// A message that consumes a receive; its data goes to a location, or where the receive says.

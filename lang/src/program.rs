@@ -279,8 +279,8 @@ pub enum StmtKind {
     AtomicWrite {
         /// The remote location x.
         target: LocationId,
-        /// Where the NIC takes the value from.
-        source: PutSource,
+        /// The value. The CPU reads what it is made of before it posts the request, as for an inline put.
+        value: Expr,
         /// The work id, if any.
         id: Option<WorkId>,
         /// Which of the thread's queue pairs to the remote node it uses.

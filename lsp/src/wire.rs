@@ -81,13 +81,10 @@ pub fn on_the_wire(program: &Program, stmt: &Stmt) -> Option<String> {
         StmtKind::Message { target, source, immediate, .. } => {
             message(program, target, source, immediate.is_some())
         }
-        StmtKind::AtomicWrite { target, source, .. } => {
-            let from = match source {
-                PutSource::Location(source) => name(source),
-                PutSource::Value(_) => "the value".to_owned(),
-            };
-            format!("`ATOMIC_WRITE` of {from} to {}, after the flushes before it", name(target))
-        }
+        StmtKind::AtomicWrite { target, .. } => format!(
+            "`ATOMIC_WRITE` of the value, which the CPU reads when it posts it, to {}, after the flushes before it",
+            name(target)
+        ),
         StmtKind::Flush { towards: to, is_persistent: true, .. } => format!(
             "`FLUSH` towards {}, for persistence: when it completes, what was written there before survives \
              a crash",

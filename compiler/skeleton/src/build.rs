@@ -388,19 +388,20 @@ impl<'a> Builder<'a> {
                 let stamp = if *is_persistent { Stamp::NicPersist } else { Stamp::NicFlush };
                 self.event(shape, stamp, live, None, None)
             }
-            StmtKind::Put { target, source, id, .. }
-            | StmtKind::AtomicWrite { target, source, id, .. } => {
+            StmtKind::Put { target, source, id, .. } => {
                 let (location, known) = match source {
                     PutSource::Location(location) => (Some(*location), None),
                     PutSource::Value(value) => (None, Some(self.expression(value))),
                 };
                 let shape = self.shape_on(stmt.span, towards, *id);
                 let value = self.source_read(shape, location, known);
-                let stamp = match &stmt.kind {
-                    StmtKind::AtomicWrite { .. } => Stamp::NicAtomicWrite,
-                    _ => Stamp::NicRemoteWrite,
-                };
-                self.event(shape, stamp, live, Some(*target), Some(value))
+                self.event(shape, Stamp::NicRemoteWrite, live, Some(*target), Some(value))
+            }
+            StmtKind::AtomicWrite { target, value, id, .. } => {
+                let known = self.expression(value);
+                let shape = self.shape_on(stmt.span, towards, *id);
+                let value = self.source_read(shape, None, Some(known));
+                self.event(shape, Stamp::NicAtomicWrite, live, Some(*target), Some(value))
             }
             StmtKind::Get { target, source, id, .. } => {
                 let shape = self.shape_on(stmt.span, towards, *id);

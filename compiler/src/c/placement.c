@@ -35,8 +35,6 @@ static int place(struct ibv_qp *queue_pair, const struct ibv_send_wr *request)
 	if (request->opcode == PLACE_ATOMIC_WRITE) {
 		atomic_write_function *atomic_write = (atomic_write_function *)function_behind_abort(qp, 1);
 
-		/* The NIC would read the word after the CPU's earlier writes have left the store buffer. */
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		value = __atomic_load_n((uint64_t *)(uintptr_t)request->sg_list->addr, __ATOMIC_RELAXED);
 		atomic_write(qp, key, address, &value);
 	} else {

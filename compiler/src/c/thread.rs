@@ -218,7 +218,7 @@ impl Body<'_> {
         let mut local = word(here, request.local).clone();
         let remote = request.remote.map_or("", |remote| word(there, remote));
         if let StmtKind::Put { source: PutSource::Value(value), .. }
-        | StmtKind::AtomicWrite { source: PutSource::Value(value), .. }
+        | StmtKind::AtomicWrite { value, .. }
         | StmtKind::Message { source: PutSource::Value(value), .. } = kind
             && request.store.is_some()
         {

@@ -230,9 +230,9 @@ impl Lowering<'_> {
                     immediate.as_ref().map(|value| self.operand(span, value)).transpose()?;
                 (Operation::Message { target, source, immediate }, id)
             }
-            StmtKind::AtomicWrite { target, source, id, .. } => {
-                let source = self.source(span, source)?;
-                (Operation::AtomicWrite { target: *target, source }, id)
+            StmtKind::AtomicWrite { target, value, id, .. } => {
+                let value = self.operand(span, value)?;
+                (Operation::AtomicWrite { target: *target, value }, id)
             }
             StmtKind::Flush { is_persistent, id, .. } => {
                 (Operation::Flush { is_persistent: *is_persistent }, id)
@@ -366,15 +366,13 @@ impl Operation {
             Self::Rcas { result, target, .. } | Self::Rfaa { result, target, .. } => {
                 (Some(target), Some(result))
             }
-            Self::PutValue { target, .. } => (Some(target), None),
+            Self::PutValue { target, .. } | Self::AtomicWrite { target, .. } => {
+                (Some(target), None)
+            }
             Self::Message { target, source: MessageSource::Location(source), .. } => {
                 (Some(source), target)
             }
             Self::Message { target, .. } => (target, None),
-            Self::AtomicWrite { target, source: MessageSource::Location(source) } => {
-                (Some(source), Some(target))
-            }
-            Self::AtomicWrite { target, .. } => (Some(target), None),
             Self::Flush { .. } | Self::Fence | Self::Words { .. } => (None, None),
         };
         let moved: Vec<LocationId> = moves.iter().flat_map(|(from, to)| [*from, *to]).collect();

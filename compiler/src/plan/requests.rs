@@ -58,12 +58,9 @@ impl Plan {
                 };
                 (kind, local, target.map(|target| self.word(target)), store)
             }
-            Operation::AtomicWrite { target, source } => {
-                let (local, store) = match source {
-                    MessageSource::Location(source) => (self.word(source), None),
-                    // The CPU copies it into the request, so no word has to keep it.
-                    MessageSource::Value(value) => self.source(index, node, value, 1),
-                };
+            Operation::AtomicWrite { target, value } => {
+                // The CPU copies it into the request, so one word is enough.
+                let (local, store) = self.source(index, node, value, 1);
                 (RequestKind::AtomicWrite, local, Some(self.word(target)), store)
             }
             Operation::Flush { is_persistent } => {

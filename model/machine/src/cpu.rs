@@ -309,8 +309,9 @@ impl Machine {
                 let source = Source::Value(state.value(value));
                 Item::Put { target: *target, source, atomic: false }
             }
-            Operation::AtomicWrite { target, source } => {
-                Item::Put { target: *target, source: taken(state, source), atomic: true }
+            Operation::AtomicWrite { target, value } => {
+                let source = Source::Value(state.value(value));
+                Item::Put { target: *target, source, atomic: true }
             }
             Operation::Flush { is_persistent } => Item::Flush { is_persistent: *is_persistent },
             Operation::Get { target, source } => Item::Get { target: *target, source: *source },

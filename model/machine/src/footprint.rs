@@ -161,7 +161,7 @@ fn add(
             Operation::PutValue { value, .. } => vec![value],
             Operation::Rcas { expected, desired, .. } => vec![expected, desired],
             Operation::Rfaa { addend, .. } => vec![addend],
-            Operation::AtomicWrite { source: MessageSource::Value(value), .. } => vec![value],
+            Operation::AtomicWrite { value, .. } => vec![value],
             Operation::Message { source, immediate, .. } => {
                 let source = match source {
                     MessageSource::Value(value) => Some(value),
@@ -172,7 +172,6 @@ fn add(
             Operation::Put { .. }
             | Operation::Get { .. }
             | Operation::Words { .. }
-            | Operation::AtomicWrite { .. }
             | Operation::Flush { .. }
             | Operation::Fence => vec![],
         },
@@ -222,12 +221,7 @@ fn access(instruction: &Instruction, machine: &Machine) -> Access {
                 writes = reads | bit(result.0);
                 lock = bit(machine.lock[queue_pair.0]);
             }
-            Operation::AtomicWrite { target, source } => {
-                if let MessageSource::Location(source) = source {
-                    reads = bit(source.0);
-                }
-                writes = bit(target.0);
-            }
+            Operation::AtomicWrite { target, .. } => writes = bit(target.0),
             Operation::Message { target, source, .. } => {
                 if let MessageSource::Location(source) = source {
                     reads = bit(source.0);

@@ -42,8 +42,7 @@ impl Inliner<'_> {
             StmtKind::Rcas { result, .. } | StmtKind::Rfaa { result, .. } => {
                 Some((result, GET_TARGET))
             }
-            StmtKind::Message { source: PutSource::Location(source), .. }
-            | StmtKind::AtomicWrite { source: PutSource::Location(source), .. } => {
+            StmtKind::Message { source: PutSource::Location(source), .. } => {
                 Some((source, PUT_SOURCE))
             }
             StmtKind::Receive { receive, .. } => Some((&receive.buffer, GET_TARGET)),
@@ -51,7 +50,7 @@ impl Inliner<'_> {
             // arrays.
             StmtKind::Put { source: PutSource::Value(_), .. }
             | StmtKind::Message { source: PutSource::Value(_), .. }
-            | StmtKind::AtomicWrite { source: PutSource::Value(_), .. }
+            | StmtKind::AtomicWrite { .. }
             | StmtKind::Flush { .. }
             | StmtKind::PollReceive { .. }
             | StmtKind::Assign { .. }

@@ -47,7 +47,8 @@ fn call_hint(CallError { call, errno }: CallError) -> Option<String> {
                 .to_owned()
         }
         (_, libc::ENODEV) => "the device went away: its driver was unloaded, or it was reset".to_owned(),
-        ("ibv_create_qp" | "ibv_create_qp_ex" | "ibv_create_cq", libc::ENOMEM | libc::EINVAL) => {
+        ("ibv_create_qp" | "ibv_create_cq", libc::ENOMEM | libc::EINVAL)
+        | ("ibv_create_qp_ex", libc::ENOMEM) => {
             "the device may have no more queue pairs, or none that deep".to_owned()
         }
         ("ibv_create_qp_ex", libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL) => {

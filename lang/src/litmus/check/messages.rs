@@ -46,9 +46,11 @@ pub fn atomic_write(lowerer: &mut Lowerer<'_, '_>, call: &Call) -> Option<()> {
     let access = access(lowerer, first)?;
     let queue_pair = lowerer.queue_pair(access)?;
     let target = lowerer.remote(access)?;
-    let source = source_of(lowerer, &access.name.text, source)?;
+    let Argument::Expr(source) = source else { return no_source(lowerer, source) };
+    // The CPU reads what the value is made of, before it posts the request.
+    let value = lowerer.expression(source)?;
     let id = last_id(lowerer, last)?;
-    lowerer.push(StmtKind::AtomicWrite { target, source, id, queue_pair });
+    lowerer.push(StmtKind::AtomicWrite { target, value, id, queue_pair });
     Some(())
 }
 
@@ -62,11 +64,13 @@ pub fn flush(lowerer: &mut Lowerer<'_, '_>, call: &Call) -> Option<()> {
 }
 
 fn source_of(lowerer: &mut Lowerer<'_, '_>, name: &str, source: &Argument) -> Option<PutSource> {
-    let Argument::Expr(source) = source else {
-        let message = "expected a location or a value, found something else";
-        return lowerer.fail(Code::WrongArguments, source.place(), message, "");
-    };
+    let Argument::Expr(source) = source else { return no_source(lowerer, source) };
     lowerer.put_source(name, source)
+}
+
+fn no_source<T>(lowerer: &mut Lowerer<'_, '_>, found: &Argument) -> Option<T> {
+    let message = "expected a location or a value, found something else";
+    lowerer.fail(Code::WrongArguments, found.place(), message, "")
 }
 
 /// The id that a call names last, if it names one.

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::mem::{MaybeUninit, forget, transmute, zeroed};
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::Ordering;
 
 use compiler::plan::Placements;
 
@@ -259,8 +259,6 @@ impl QueuePair {
                 RequestKind::Flush { is_persistent } => PlacementRequest::Flush { is_persistent },
                 _ => {
                     let word = self.memory.words().get(request.local);
-                    // The NIC would read it after the CPU's earlier writes have left the store buffer.
-                    fence(Ordering::SeqCst);
                     let value = word.ok_or((at, PostError::Outside))?.load(Ordering::Relaxed);
                     PlacementRequest::AtomicWrite(value)
                 }
