@@ -23,6 +23,8 @@ pub struct Counts {
     pub early_writes: u64,
     /// Rules 6, 9 to 11: a read or atomic was done before an earlier read of its queue pair.
     pub early_reads: u64,
+    /// Writes that passed earlier ones of their queue pair, in memory registered with relaxed ordering.
+    pub relaxed: u64,
     /// Messages of several words that were accessed in pieces.
     pub torn: u64,
     /// Times that the fault had an effect: the broken rule was applied where the correct rule could not have

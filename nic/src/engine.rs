@@ -11,6 +11,8 @@ pub mod link;
 pub mod mood;
 pub mod node;
 pub mod pair;
+mod placement;
+mod relaxed;
 mod requester;
 mod responder;
 mod tear;

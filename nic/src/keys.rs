@@ -23,6 +23,8 @@ pub struct Region {
 pub struct Keys {
     places: Vec<(u8, Option<Region>)>,
     free: Vec<usize>,
+    /// Whether any region was ever registered for relaxed ordering. Most programs have none.
+    has_relaxed: bool,
 }
 
 /// The most regions. A key has 24 bits for the index.
@@ -39,6 +41,7 @@ impl Keys {
             }
             None => return None,
         };
+        self.has_relaxed |= region.access & access::RELAXED_ORDERING != 0;
         let entry = self.places.get_mut(place)?;
         entry.0 = entry.0.wrapping_add(1);
         entry.1 = Some(region);
@@ -54,6 +57,7 @@ impl Keys {
     /// Changes the region of a key. Returns false if there is none.
     pub fn replace(&mut self, key: u32, region: Region) -> bool {
         let known = self.get(key).is_some();
+        self.has_relaxed |= region.access & access::RELAXED_ORDERING != 0;
         if known && let Some(entry) = self.places.get_mut((key >> 8) as usize - 1) {
             entry.1 = Some(region);
         }
@@ -69,6 +73,16 @@ impl Keys {
             self.free.push(place);
         }
         known
+    }
+
+    /// Whether any region may be registered for relaxed ordering.
+    pub fn has_relaxed(&self) -> bool {
+        self.has_relaxed
+    }
+
+    /// Whether a region is registered for relaxed ordering.
+    pub fn is_relaxed(&self, key: u32) -> bool {
+        self.get(key).is_some_and(|region| region.access & access::RELAXED_ORDERING != 0)
     }
 
     /// Whether a protection domain has regions.

@@ -16,6 +16,8 @@ pub mod access {
     pub const FLUSH_GLOBAL: u32 = 1 << 8;
     /// Peers may flush for persistence.
     pub const FLUSH_PERSISTENT: u32 = 1 << 9;
+    /// Writes of the NIC to the region, and reads after them, may pass each other.
+    pub const RELAXED_ORDERING: u32 = 1 << 20;
 }
 
 /// A piece of local memory.

@@ -389,6 +389,7 @@ impl Counts {
             ("early_sources", "early source read"),
             ("early_writes", "early write"),
             ("early_reads", "early read"),
+            ("relaxed", "relaxed write"),
             ("torn", "torn message"),
             ("failures", "failed request"),
             ("faults", "fault"),

@@ -8,7 +8,8 @@ use model::machine::Random;
 
 use super::Parameters;
 
-/// The layout of a node's words in its region: instance after instance, then one unused cache line.
+/// The layout of a node's words in its region: instance after instance, then words for reads whose result does
+/// not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// For each word of an instance, its distance from the instance's first, in words: a multiple of the
@@ -18,6 +19,9 @@ pub struct Layout {
     size: usize,
     /// The number of instances.
     instances: usize,
+    /// How many words are read at the end of a batch, from each node's first word on: all that instances have,
+    /// if memory has relaxed ordering. `None`: one word, whichever.
+    flushed: Option<usize>,
 }
 
 impl Layout {
@@ -25,15 +29,13 @@ impl Layout {
     pub fn new(plan: &Plan, node: NodeId, parameters: &Parameters) -> Self {
         let instances = usize::try_from(parameters.batch()).unwrap_or(usize::MAX);
         let stride = (parameters.stride as usize).max(1);
-        let mut offsets: Vec<usize> = Vec::new();
-        let mut size = 0;
-        for word in plan.words(node) {
-            let behind = offsets.last().filter(|_| word.follows).map(|before| before + 1);
-            let offset = behind.unwrap_or(size);
-            offsets.push(offset);
-            size = (offset + 1).next_multiple_of(stride);
-        }
-        Self { offsets: offsets.into(), size, instances }
+        let (offsets, size) = offsets(plan, node, stride);
+        // A read flushes earlier writes of other words, unless memory has relaxed ordering.
+        let flushed = parameters.relaxed_ordering.then(|| {
+            let sizes = plan.nodes.iter().map(|node| self::offsets(plan, node.node, stride).1);
+            instances.saturating_mul(sizes.max().unwrap_or(0)).max(1)
+        });
+        Self { offsets: offsets.into(), size, instances, flushed }
     }
 
     /// The index in the region of a word of an instance.
@@ -41,15 +43,37 @@ impl Layout {
         slot as usize * self.size + self.offsets[word]
     }
 
-    /// The index of a word for reads whose result does not matter.
+    /// The index of the first word for reads whose result does not matter.
     pub fn scratch(&self) -> usize {
         self.instances.saturating_mul(self.size)
     }
 
+    /// The words of this region that a read must be of, so that all earlier writes of its queue pair are in
+    /// memory when it completes: the first one, and how many.
+    pub fn to_flush(&self) -> (usize, usize) {
+        match self.flushed {
+            Some(_) if self.scratch() > 0 => (0, self.scratch()),
+            _ => (self.scratch(), 1),
+        }
+    }
+
     /// The size of the region in words.
     pub fn size(&self) -> usize {
-        self.scratch().saturating_add(8)
+        self.scratch().saturating_add(self.flushed.unwrap_or(0).max(8))
     }
+}
+
+/// For each word of an instance, its distance from the first; and the size of an instance.
+fn offsets(plan: &Plan, node: NodeId, stride: usize) -> (Vec<usize>, usize) {
+    let mut offsets: Vec<usize> = Vec::new();
+    let mut size = 0;
+    for word in plan.words(node) {
+        let behind = offsets.last().filter(|_| word.follows).map(|before| before + 1);
+        let offset = behind.unwrap_or(size);
+        offsets.push(offset);
+        size = (offset + 1).next_multiple_of(stride);
+    }
+    (offsets, size)
 }
 
 /// A batch of rounds. All machines compute the same one.

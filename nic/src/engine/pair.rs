@@ -119,6 +119,8 @@ pub struct Entry {
     pub fence: bool,
     /// Whether its place in the send queue is free already.
     pub freed: bool,
+    /// Whether it is sent once more before it completes.
+    pub again: bool,
     /// The progress of the request.
     pub stage: Stage,
     /// The earliest time at which the next rule may be applied to it.

@@ -13,7 +13,7 @@ use crate::wire;
 use super::node::{Delay, Event, Node};
 use super::pair::{Entry, Link, LocalEntry, Pair, Stage, pieces};
 use super::tear::{cut, part};
-use super::{Step, Steps, datagram};
+use super::{Step, Steps, datagram, relaxed};
 
 /// The most bytes of one queue pair that are in flight. A single request may have more.
 const MOST_CARRIED: usize = 8 << 20;
@@ -97,7 +97,14 @@ fn enabled_local(pair: &Pair, node: &Node, steps: &mut Steps) {
             LocalEntry::Write { .. } => {}
         }
         if written && !early {
-            return;
+            break;
+        }
+    }
+    if node.keys.has_relaxed() && !any {
+        for index in relaxed::landing(pair, node) {
+            if let LocalEntry::Write { due, .. } = &pair.requester.wb_local[index] {
+                steps.push(Step::Land(index), *due);
+            }
         }
     }
 }
@@ -137,7 +144,15 @@ pub fn issue(pair: &mut Pair, node: &mut Node, mut request: SendRequest) {
         node.counts.faults += 1;
     }
     let due = node.due(pair.number, Delay::Source);
-    pair.requester.pipe.push_back(Entry { number, request, fence, freed, stage, due });
+    pair.requester.pipe.push_back(Entry {
+        number,
+        request,
+        fence,
+        freed,
+        again: false,
+        stage,
+        due,
+    });
 }
 
 /// Rule 1.
@@ -221,7 +236,6 @@ pub fn send(pair: &mut Pair, node: &mut Node) {
 /// The peer has performed a request.
 pub fn done(pair: &mut Pair, node: &mut Node, number: u64, bytes: Vec<u8>) {
     let due = node.due(pair.number, Delay::Answer);
-    let domain = pair.domain;
     let Some(entry) = pair.requester.pipe.iter_mut().find(|entry| entry.number == number) else {
         return;
     };
@@ -238,19 +252,22 @@ pub fn done(pair: &mut Pair, node: &mut Node, number: u64, bytes: Vec<u8>) {
     let Payload::Memory(sges) = &entry.request.payload else { return };
     let carried = crate::request::total(sges) as usize;
     pair.requester.carried = pair.requester.carried.saturating_sub(carried);
-    // Acts as if the acknowledgement had been lost: sends the request again, with the current content of its
-    // source.
-    if node.knobs.has(Fault::SourceReadAgain)
-        && let Operation::Write { remote, immediate: None } = entry.request.operation
-        && node.random.percent(50)
-        && let Some(bytes) = node.gather(domain, sges)
-    {
-        node.counts.faults += 1;
-        entry.stage = Stage::Sent;
-        let request =
-            wire::Request::Write { remote, bytes, immediate: None, solicited: false, retries: 0 };
-        node.outbox.push(pair.ask(wire::Body::Request { number, request }));
-    }
+    let is_write = matches!(entry.request.operation, Operation::Write { immediate: None, .. });
+    entry.again = is_write && node.knobs.has(Fault::SourceReadAgain) && node.random.percent(50);
+}
+
+/// Acts as if the acknowledgement had been lost: sends a put again, with the current content of its source.
+fn resend(pair: &mut Pair, node: &mut Node, index: usize) {
+    let domain = pair.domain;
+    let Some(entry) = pair.requester.pipe.get_mut(index) else { return };
+    entry.again = false;
+    let Operation::Write { remote, immediate } = entry.request.operation else { return };
+    let Some(bytes) = node.gather(domain, pieces(&entry.request.payload)) else { return };
+    node.counts.faults += 1;
+    entry.stage = Stage::Sent;
+    let (number, solicited, retries) = (entry.number, false, 0);
+    let request = wire::Request::Write { remote, bytes, immediate, solicited, retries };
+    node.outbox.push(pair.ask(wire::Body::Request { number, request }));
 }
 
 /// The peer failed to perform a request.
@@ -265,6 +282,9 @@ pub fn failed(pair: &mut Pair, number: u64, status: Status) {
 
 /// Rules 5 and 7, and the same for failed requests: a request leaves `pipe`.
 pub fn answer(pair: &mut Pair, node: &mut Node, index: usize) {
+    if pair.requester.pipe.get(index).is_some_and(|entry| entry.again) {
+        return resend(pair, node, index);
+    }
     let Some(entry) = pair.requester.pipe.remove(index) else { return };
     let number = entry.number;
     node.note(pair.own(number), || Traced::Answered);
@@ -305,7 +325,12 @@ pub fn answer(pair: &mut Pair, node: &mut Node, index: usize) {
 
 /// Rule 8: the write reaches memory.
 pub fn land(pair: &mut Pair, node: &mut Node, index: usize) {
+    let mut earlier = pair.requester.wb_local.iter().take(index);
+    let passes = earlier.any(|entry| matches!(entry, LocalEntry::Write { .. }));
     if let Some(entry) = pair.requester.wb_local.remove(index) {
+        if !node.knobs.has(Fault::LocalBufferNotFifo) {
+            node.counts.relaxed += u64::from(passes);
+        }
         take_effect(pair, node, entry);
     }
 }

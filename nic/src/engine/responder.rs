@@ -11,7 +11,7 @@ use crate::wire::{Body, Request};
 use super::node::{Delay, Event, Lock, Node};
 use super::pair::{Arrived, Pair, RemoteAction, RemoteEntry};
 use super::tear::{cut, part};
-use super::{Step, Steps, datagram};
+use super::{Step, Steps, datagram, placement, relaxed};
 
 /// How many requests are examined for one that may overtake the others.
 const WINDOW: usize = 16;
@@ -22,6 +22,11 @@ pub fn enabled(pair: &Pair, node: &Node, steps: &mut Steps) {
     let most = if any { WINDOW } else { 1 };
     for (index, entry) in pair.responder.wb_remote.iter().enumerate().take(most) {
         steps.push(Step::Visible(index), entry.due);
+    }
+    if node.keys.has_relaxed() && !any {
+        for index in relaxed::visible(pair, node) {
+            steps.push(Step::Visible(index), pair.responder.wb_remote[index].due);
+        }
     }
     let mut before = Before::default();
     for (index, arrived) in pair.responder.arrived.iter().enumerate().take(WINDOW) {
@@ -70,7 +75,11 @@ fn may_step(pair: &Pair, node: &Node, arrived: &Arrived, before: Before) -> Opti
         }
         Request::AtomicWrite { .. } => may_write && !before.flush,
         Request::Datagram { .. } => !before.write && !before.rmw,
-        Request::Read { .. } | Request::Flush { .. } => {
+        Request::Read { remote, length } => {
+            let flushed = flushed || may_read_past(pair, node, *remote, u64::from(*length));
+            (has(Fault::GetsDoNotFlush) || flushed && !before.write) && !before.rmw
+        }
+        Request::Flush { .. } => {
             (has(Fault::GetsDoNotFlush) || flushed && !before.write) && !before.rmw
         }
         _ if arrived.rmw_write.is_some() => !before.write && !before.rmw,
@@ -79,11 +88,21 @@ fn may_step(pair: &Pair, node: &Node, arrived: &Arrived, before: Before) -> Opti
                 let host = node.keys.remote(pair.domain, *remote, 8, 0);
                 node.is_free(pair.device, remote.key, host) || has(Fault::RmwNotExclusive)
             };
+            let flushed = flushed || may_read_past(pair, node, *remote, 8);
             let flushes = has(Fault::RmwDoesNotFlush) || flushed && !before.write;
             flushes && !before.rmw && free()
         }
     };
     ready.then_some(arrived.due)
+}
+
+/// Whether relaxed ordering lets a read of this memory pass the writes in `wbR`.
+fn may_read_past(pair: &Pair, node: &Node, remote: Remote, length: u64) -> bool {
+    let place = || {
+        let host = node.keys.remote(pair.domain, remote, length, 0)?;
+        Some((host, host + length))
+    };
+    node.keys.has_relaxed() && relaxed::may_read(pair, node, remote.key, place())
 }
 
 /// The time at which the sender gives up because there is no receive request. (If one is posted earlier, the
@@ -134,12 +153,12 @@ pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
         Request::AtomicWrite { remote, value } => {
             node.counts.early_writes += u64::from(early);
             let (remote, value) = (*remote, *value);
-            write_word(pair, node, number, remote, value)
+            placement::write_word(pair, node, number, remote, value)
         }
         Request::Flush { remote, length, needs } => {
             let (remote, length, needs) = (*remote, *length, *needs);
             node.counts.early_reads += u64::from(early);
-            flush(pair, node, remote, length, needs)
+            placement::flush(pair, node, remote, length, needs)
         }
         Request::CompareAndSwap { remote, .. } | Request::FetchAndAdd { remote, .. } => {
             let remote = *remote;
@@ -187,7 +206,7 @@ fn read_value(arrived: &Arrived, result: &Outcome) -> Option<u64> {
 }
 
 /// The result of a step of a request.
-enum Outcome {
+pub enum Outcome {
     /// The request leaves. The requester gets these bytes.
     Done(Vec<u8>),
     /// The request stays in its place.
@@ -342,41 +361,6 @@ fn read(
     Outcome::Again
 }
 
-/// An atomic write, like rule 3. Its bytes are never apart, as they are one word.
-fn write_word(
-    pair: &mut Pair,
-    node: &mut Node,
-    number: u64,
-    remote: Remote,
-    value: u64,
-) -> Outcome {
-    if !remote.address.is_multiple_of(8) {
-        return Outcome::Failed(Status::RemoteInvalidRequest);
-    }
-    if resolve(pair, node, remote, 8, access::REMOTE_WRITE).is_none() {
-        return Outcome::Failed(Status::RemoteAccess);
-    }
-    let bytes = value.to_le_bytes().to_vec();
-    push(pair, node, number, RemoteAction::Write { remote, bytes, atomic: false });
-    Outcome::Done(Vec::new())
-}
-
-/// A flush, like rule 6: the earlier writes of the queue pair are visible by now. Memory is as persistent as
-/// the program's mapping of it makes it.
-fn flush(pair: &Pair, node: &Node, remote: Remote, length: Option<u64>, needs: u32) -> Outcome {
-    let may = pair.path.access & needs == needs;
-    let region = node.keys.get(remote.key);
-    let is_there = match length {
-        Some(length) => node.keys.remote(pair.domain, remote, length, needs).is_some(),
-        None => region
-            .is_some_and(|region| region.domain == pair.domain && region.access & needs == needs),
-    };
-    match may && is_there {
-        true => Outcome::Done(Vec::new()),
-        false => Outcome::Failed(Status::RemoteAccess),
-    }
-}
-
 /// Rules 9, 10 and 11, and then 12.
 fn rmw(pair: &mut Pair, node: &mut Node, arrived: &mut Arrived, remote: Remote) -> Outcome {
     if let Some((new, old)) = arrived.rmw_write {
@@ -416,7 +400,7 @@ fn rmw(pair: &mut Pair, node: &mut Node, arrived: &mut Arrived, remote: Remote) 
 }
 
 /// The address of the memory that the peer names. `None` if the peer has no right to this access.
-fn resolve(pair: &Pair, node: &Node, remote: Remote, length: usize, needs: u32) -> Option<u64> {
+pub fn resolve(pair: &Pair, node: &Node, remote: Remote, length: usize, needs: u32) -> Option<u64> {
     if pair.path.access & needs != needs {
         return None;
     }
@@ -432,7 +416,11 @@ pub fn push(pair: &mut Pair, node: &mut Node, number: u64, action: RemoteAction)
 /// Rules 4 and 13: the head of `wbR` takes effect.
 pub fn visible(pair: &mut Pair, node: &mut Node, index: usize) {
     let Some(entry) = pair.responder.wb_remote.remove(index) else { return };
-    node.counts.faults += u64::from(index > 0);
+    let passes = u64::from(index > 0);
+    match node.knobs.has(Fault::RemoteBufferNotFifo) {
+        true => node.counts.faults += passes,
+        false => node.counts.relaxed += passes,
+    }
     take_effect(pair, node, entry.number, entry.action);
     if node.mood.bursts {
         burst(pair, node, entry.number);

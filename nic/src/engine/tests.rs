@@ -4,6 +4,7 @@
 mod datagrams;
 mod placement;
 mod regions;
+mod relaxed;
 
 use std::sync::{Arc, Mutex};
 

@@ -193,8 +193,23 @@ impl Connection {
     /// Waits until everything that was posted has completed and is in memory. The response to a final read
     /// pushes all earlier writes ahead of it.
     pub(super) fn drain(&mut self, scratch: usize, stop: &Stop<'_>) -> Result<(), End> {
-        let remote = self.remote.address + 8 * self.layout.scratch() as u64;
-        let read = Request::plain(RequestKind::Read, scratch, 1, (remote, self.remote.key));
+        let (first, words) = self.layout.to_flush();
+        self.read((first, words), scratch, stop)
+    }
+
+    /// Waits until everything that was posted has completed, and a read of one word after it.
+    pub(super) fn round_trip(&mut self, scratch: usize, stop: &Stop<'_>) -> Result<(), End> {
+        self.read((self.layout.scratch(), 1), scratch, stop)
+    }
+
+    fn read(
+        &mut self,
+        (first, words): (usize, usize),
+        scratch: usize,
+        stop: &Stop<'_>,
+    ) -> Result<(), End> {
+        let remote = (self.remote.address + 8 * first as u64, self.remote.key);
+        let read = Request::plain(RequestKind::Read, scratch, words as u32, remote);
         self.post(&read, stop)?;
         Ok(self.wait(self.posted, stop)?)
     }

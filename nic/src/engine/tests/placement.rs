@@ -9,7 +9,7 @@ fn post(world: &mut World, operation: Operation, payload: Payload) {
     assert!(pair.sends.post(vec![request]));
 }
 
-fn flush(world: &mut World, word: u64, length: Option<u64>, needs: u32) {
+pub fn flush(world: &mut World, word: u64, length: Option<u64>, needs: u32) {
     let remote = world.remote(word);
     post(world, Operation::Flush { remote, length, needs }, Payload::Memory(Vec::new()));
 }
