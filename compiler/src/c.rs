@@ -51,7 +51,7 @@ pub fn generate(plan: &Plan, test: &Test, source: &Source, verdicts: Option<&Ver
         out.push_str(include_str!("c/placement.c"));
     }
     out.push_str(include_str!("c/statements.c"));
-    if generator.receives() > 0 {
+    if plan.program.first_message().is_some() {
         out.push_str(include_str!("c/messages.c"));
     }
     out.push_str("\n/* ---- The test ");
@@ -124,6 +124,7 @@ impl Generator<'_> {
             ("NEEDS_ATOMICS", atomics.to_string(), "of the NIC"),
             ("INLINE_BYTES", if plan.has_inline() { "8" } else { "0" }.to_owned(), "of a request"),
             ("PLACEMENTS", placements.to_string(), "1: FLUSH, 2: for persistence, 4: ATOMIC_WRITE"),
+            ("MESSAGES", u8::from(self.has_bottom()).to_string(), "whether there are any"),
             ("RECEIVES", receives.to_string(), "of an instance, at the queue pair with most"),
         ]));
         out
@@ -220,6 +221,11 @@ impl Generator<'_> {
             places.push(if is_behind { next } else { next.next_multiple_of(self.calls.stride) });
         }
         places
+    }
+
+    /// Whether values may be `⊥`: a message without an immediate leaves it.
+    fn has_bottom(&self) -> bool {
+        self.plan.program.first_message().is_some()
     }
 
     /// The most receives that an instance posts for one queue pair.

@@ -157,6 +157,8 @@ pub enum CompileError {
     /// The test is about a crash of all nodes, which only the simulator can make. The place of its header
     /// line.
     Crash(Span),
+    /// Hardware would compute with `⊥`. The place of the statement.
+    Bottom(Span),
     /// Statements or expressions are nested deeper than [`MAX_NESTING`].
     TooDeep(Span),
     /// Faults of queues were requested, and the machine has no queues.
@@ -183,6 +185,16 @@ impl CompileError {
                 format!("`{statement}` has no operational meaning here"),
             )
             .label("not supported by this engine"),
+            Self::Bottom(span) => Diagnostic::error(
+                diagnostic::Code::UnsupportedStatement,
+                *span,
+                "expected a number, found what may be `⊥`",
+            )
+            .label("not supported here")
+            .help(
+                "a completion of a message without an immediate leaves `⊥`, which is a number on hardware: what is \
+                 computed from it there is not `⊥`",
+            ),
             Self::Crash(span) => Diagnostic::error(
                 diagnostic::Code::UnsupportedStatement,
                 *span,

@@ -7,6 +7,7 @@
 //! `GFence` = a READ from each node and a wait for it [MOWGLI §3.2]. coreRMA statements are first translated
 //! to these; see `expand`.
 
+mod bottom;
 mod expand;
 mod requests;
 mod text;
@@ -181,10 +182,13 @@ impl Plan {
     /// Makes the plan of a test.
     ///
     /// # Errors
-    /// As [`code::compile`]; and fails for a test about a crash.
+    /// As [`code::compile`]; and fails for a test about a crash, and where hardware would compute with `⊥`.
     pub fn new(test: &Test) -> Result<Self, CompileError> {
         if let Some(span) = test.program.crash {
             return Err(CompileError::Crash(span));
+        }
+        if let Some(stmt) = bottom::computed(&test.program) {
+            return Err(CompileError::Bottom(stmt.span));
         }
         let mut program = expand::implemented(&test.program)?;
         expand::threads_everywhere(&mut program);

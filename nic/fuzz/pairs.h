@@ -55,7 +55,7 @@ static void make_pair(void) {
     attr.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
       IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
-    attr.send_ops_flags |= 3 << 11; /* FLUSH and ATOMIC_WRITE */
+    if (!has_datagrams(index)) attr.send_ops_flags |= 3 << 11; /* FLUSH and ATOMIC_WRITE */
     if (chance(5)) { attr.send_ops_flags |= (uint64_t) 1 << (below(2) ? 7 + below(4) : 13 + below(44)); is_fine = 0; }
     call("ibv_create_qp_ex");
     pair->qp = ibv_create_qp_ex(context, &attr);

@@ -64,6 +64,8 @@ pub struct Nic {
     /// For each queue pair number, the receiver of its events.
     pub owners: Mutex<HashMap<u32, Owner>>,
     numbers: AtomicUsize,
+    /// The process that started it.
+    process: u32,
 }
 
 /// The state that one thread at a time works on.
@@ -89,6 +91,10 @@ pub fn nic() -> Option<&'static Nic> {
 pub fn finish() {
     const TRIES: u32 = 100;
     let Some(Some(nic)) = NIC.get() else { return };
+    // After `fork`, a child has what its parent counted.
+    if nic.process != std::process::id() {
+        return;
+    }
     for _ in 0..TRIES {
         // The NIC's thread leaves it soon. The thread that ends the program may be in the middle of a call.
         if let Ok(mut core) = nic.core.try_lock() {
@@ -136,6 +142,7 @@ fn start() -> Option<&'static Nic> {
         bell: Bell::new(false).ok()?,
         owners: Mutex::new(HashMap::new()),
         numbers: AtomicUsize::new(0),
+        process: std::process::id(),
     }));
     let run = move || {
         become_nic_thread();

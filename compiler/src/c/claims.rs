@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use lang::outcome::{Claim, Condition, Operand, Outcome};
-use lang::program::{BOTTOM, BinaryOp};
+use lang::program::BinaryOp;
 
 use super::expression::Term;
 use super::names::{comment, string};
@@ -30,7 +30,7 @@ impl Generator<'_> {
                 Claim::Exactly { .. } => continue,
             };
             number += 1;
-            let value = condition_term(condition).truth();
+            let value = condition_term(condition, self.has_bottom()).truth();
             let unused = if value.text().contains("v[") { "" } else { "\t(void)v;\n" };
             let _ = write!(
                 out,
@@ -116,42 +116,35 @@ fn row(words: &[u64]) -> String {
 }
 
 /// Translates a condition on the values `v`.
-fn condition_term(condition: &Condition) -> Term {
+fn condition_term(condition: &Condition, may_be_bottom: bool) -> Term {
     let join = |op: BinaryOp, all: &[Condition], unit: u64| {
-        let mut terms = all.iter().map(condition_term);
+        let mut terms = all.iter().map(|one| condition_term(one, may_be_bottom));
         let first = terms.next().unwrap_or_else(|| Term::constant(unit));
         terms.fold(first, |left, right| left.binary(op, right))
     };
     match condition {
         Condition::Constant(value) => Term::constant(u64::from(*value)),
-        Condition::Compare(op, left, right) => match (operand(left), operand(right)) {
-            (Some(left), Some(right)) => match op {
-                BinaryOp::Equal | BinaryOp::NotEqual => left.binary(*op, right),
-                // As in `Condition::holds`: ⊥ is neither less nor more than a number.
-                _ => {
-                    let is_number = |term: &Term| {
-                        term.clone().binary(BinaryOp::NotEqual, Term::constant(BOTTOM))
-                    };
-                    let both = is_number(&left).binary(BinaryOp::And, is_number(&right));
-                    both.binary(BinaryOp::And, left.binary(*op, right))
-                }
-            },
-            // As there: ⊤ can be any value.
-            _ => Term::constant(1),
-        },
+        Condition::Compare(op, left, right) => {
+            match (operand(left, may_be_bottom), operand(right, may_be_bottom)) {
+                (Some(left), Some(right)) => left.binary(*op, right),
+                // As in `Condition::holds`: ⊤ can be any value.
+                _ => Term::constant(1),
+            }
+        }
         Condition::And(all) => join(BinaryOp::And, all, 1),
         Condition::Or(all) => join(BinaryOp::Or, all, 0),
-        Condition::Not(inner) => condition_term(inner).not(),
+        Condition::Not(inner) => condition_term(inner, may_be_bottom).not(),
     }
 }
 
 /// A value as a word. `None` for ⊤.
-fn operand(operand: &Operand) -> Option<Term> {
+fn operand(operand: &Operand, may_be_bottom: bool) -> Option<Term> {
     match operand {
-        Operand::Observable(index) => Some(Term::variable(format!("v[{index}]"))),
+        Operand::Observable(index) => Some(Term::variable(format!("v[{index}]"), may_be_bottom)),
         Operand::Value(value) => value.word().map(Term::constant),
         Operand::Computed(op, left, right) => {
-            Some(self::operand(left)?.binary(*op, self::operand(right)?))
+            let right = self::operand(right, may_be_bottom)?;
+            Some(self::operand(left, may_be_bottom)?.binary(*op, right))
         }
     }
 }

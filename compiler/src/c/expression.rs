@@ -3,13 +3,15 @@
 //! Compilers warn about expressions that a test may contain: `a = a`, `a >= 0`, `(a = b) = 2`. So constants
 //! are evaluated here, and truth values are cast before anything but logic uses them.
 
-use lang::program::{BinaryOp, Expr};
+use lang::program::{BOTTOM, BinaryOp, Expr};
 
 /// A C expression of type `uint64_t`, or of type `int` if it is a truth value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Term {
     text: String,
     kind: Kind,
+    /// Whether the value may be `⊥`, which is a number in C.
+    may_be_bottom: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,23 +26,26 @@ enum Kind {
 
 impl Term {
     pub fn constant(value: u64) -> Self {
-        Self { text: super::constant(&value.to_string()), kind: Kind::Constant(value) }
+        let text = super::constant(&value.to_string());
+        Self { text, kind: Kind::Constant(value), may_be_bottom: value == BOTTOM }
     }
 
-    pub fn variable(text: impl Into<String>) -> Self {
-        Self { text: text.into(), kind: Kind::Leaf }
+    pub fn variable(text: impl Into<String>, may_be_bottom: bool) -> Self {
+        Self { text: text.into(), kind: Kind::Leaf, may_be_bottom }
     }
 
-    /// Translates an expression of the program. `registers` has the C names of the registers.
-    pub fn new(expression: &Expr, registers: &[String]) -> Self {
+    /// Translates an expression of the program. `registers` has the C names of the registers, which may be
+    /// `⊥` or not.
+    pub fn new(expression: &Expr, registers: &[String], may_be_bottom: bool) -> Self {
         match expression {
             Expr::Constant(value) => Self::constant(*value),
             // As in `Expr::evaluate`.
-            Expr::Bottom => Self::constant(lang::program::BOTTOM),
-            Expr::Register(id) => Self::variable(&registers[id.0]),
-            Expr::Not(inner) => Self::new(inner, registers).not(),
+            Expr::Bottom => Self::constant(BOTTOM),
+            Expr::Register(id) => Self::variable(&registers[id.0], may_be_bottom),
+            Expr::Not(inner) => Self::new(inner, registers, may_be_bottom).not(),
             Expr::Binary(op, left, right) => {
-                Self::new(left, registers).binary(*op, Self::new(right, registers))
+                let right = Self::new(right, registers, may_be_bottom);
+                Self::new(left, registers, may_be_bottom).binary(*op, right)
             }
         }
     }
@@ -53,7 +58,7 @@ impl Term {
     pub fn not(self) -> Self {
         match self.kind {
             Kind::Constant(value) => Self::constant(u64::from(value == 0)),
-            Kind::Truth => Self { text: format!("!({})", self.text), kind: Kind::Truth },
+            Kind::Truth => Self::of_truth(format!("!({})", self.text)),
             Kind::Leaf | Kind::Number => self.compare("==", &Self::constant(0)),
         }
     }
@@ -72,14 +77,14 @@ impl Term {
             BinaryOp::Remainder => {
                 let (left, right) = (self.operand(), other.operand());
                 let text = format!("({right} == 0 ? 0 : {left} % {right})");
-                Self { text, kind: Kind::Number }
+                self.number(&other, text)
             }
             BinaryOp::Equal => self.compare("==", &other),
             BinaryOp::NotEqual => self.compare("!=", &other),
-            BinaryOp::Less => self.compare("<", &other),
-            BinaryOp::LessEqual => self.compare("<=", &other),
-            BinaryOp::Greater => self.compare(">", &other),
-            BinaryOp::GreaterEqual => self.compare(">=", &other),
+            BinaryOp::Less => self.order("<", &other),
+            BinaryOp::LessEqual => self.order("<=", &other),
+            BinaryOp::Greater => self.order(">", &other),
+            BinaryOp::GreaterEqual => self.order(">=", &other),
             BinaryOp::And => self.logic("&&", other),
             BinaryOp::Or => self.logic("||", other),
         }
@@ -87,12 +92,41 @@ impl Term {
 
     fn compute(&self, sign: &str, other: &Self) -> Self {
         let text = format!("{} {sign} {}", self.operand(), other.operand());
-        Self { text, kind: Kind::Number }
+        self.number(other, text)
+    }
+
+    /// A number that is computed from two. What is computed from `⊥` is `⊥`.
+    fn number(&self, other: &Self, text: String) -> Self {
+        let may_be_bottom = self.may_be_bottom || other.may_be_bottom;
+        let text = match self.is_bottom(other) {
+            Some(is_bottom) => format!("{is_bottom} ? BOTTOM : {text}"),
+            None => text,
+        };
+        Self { text, kind: Kind::Number, may_be_bottom }
     }
 
     fn compare(&self, sign: &str, other: &Self) -> Self {
-        let text = format!("{} {sign} {}", self.operand(), other.operand());
-        Self { text, kind: Kind::Truth }
+        Self::of_truth(format!("{} {sign} {}", self.operand(), other.operand()))
+    }
+
+    /// A comparison of which `⊥` fulfills none.
+    fn order(&self, sign: &str, other: &Self) -> Self {
+        let plain = self.compare(sign, other);
+        match self.is_bottom(other) {
+            Some(is_bottom) => Self::of_truth(format!("!({is_bottom}) && ({})", plain.text)),
+            None => plain,
+        }
+    }
+
+    /// Whether one of two values is `⊥`, if that may be.
+    fn is_bottom(&self, other: &Self) -> Option<String> {
+        let both = [self, other].into_iter().filter(|term| term.may_be_bottom);
+        let tests: Vec<String> = both.map(|term| format!("{} == BOTTOM", term.operand())).collect();
+        (!tests.is_empty()).then(|| tests.join(" || "))
+    }
+
+    fn of_truth(text: String) -> Self {
+        Self { text, kind: Kind::Truth, may_be_bottom: false }
     }
 
     /// `&&` and `||`, if at most one side is a constant.
@@ -107,8 +141,7 @@ impl Term {
                 };
             }
         }
-        let text = format!("({}) {sign} ({})", self.truth().text, other.truth().text);
-        Self { text, kind: Kind::Truth }
+        Self::of_truth(format!("({}) {sign} ({})", self.truth().text, other.truth().text))
     }
 
     /// Converts the value to a truth value: is it not 0?
@@ -141,8 +174,13 @@ fn known(op: BinaryOp, left: &Term, right: &Term) -> Option<u64> {
             | BinaryOp::And
             | BinaryOp::Or
     );
-    if comparison && left == right {
+    let is_equality = matches!(op, BinaryOp::Equal | BinaryOp::NotEqual);
+    let may_be_bottom = left.may_be_bottom || right.may_be_bottom;
+    if comparison && left == right && (is_equality || !may_be_bottom) {
         return Some(op.apply(0, 0));
+    }
+    if may_be_bottom {
+        return None;
     }
     const LEAST: Kind = Kind::Constant(0);
     const MOST: Kind = Kind::Constant(u64::MAX);

@@ -14,6 +14,7 @@ use lang::source::{Source, Span};
 
 use super::names::{Names, string};
 use super::{Calls, Generator, Verdicts};
+use crate::code::CompileError;
 use crate::plan::Plan;
 
 /// What the program is written over.
@@ -61,6 +62,9 @@ impl Fabric {
 /// # Errors
 /// The first statement that is nothing there, and why.
 pub fn plan(fabric: Fabric, test: &Test) -> Result<Plan, Box<Diagnostic>> {
+    if let Some(span) = test.program.crash {
+        return Err(Box::new(CompileError::Crash(span).diagnostic()));
+    }
     match unfit(fabric, &test.program) {
         Some(found) => Err(Box::new(found)),
         None => Plan::for_fabric(test).map_err(|error| Box::new(error.diagnostic())),

@@ -111,7 +111,7 @@ static size_t print_histogram(double seconds)
 		if (unfinished[status])
 			printf("%-8" PRIu64 "%s\n", unfinished[status],
 			       status == ASSUMED_FALSE ? "do not count: an assumption was false" :
-			       status == BLOCKED ? "blocked" : "given up in a loop");
+			       status == BLOCKED ? "blocked" : "given up after too long");
 	print_claims();
 	printf("\n");
 	if (JUDGED)

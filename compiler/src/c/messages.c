@@ -35,7 +35,7 @@ static void accept_next(struct thread *t, int link)
 		return;
 	while (in->posted - in->completed >= RECEIVES_AT_ONCE) {
 		look(t, link);
-		if (!patience(&turns, &start, PATIENCE))
+		if (!patience(&turns, &start, PATIENCE * SECOND))
 			fail("thread %d has waited %d s for messages", t->number + 1, PATIENCE);
 	}
 	buffer.addr = (uintptr_t)n->memory + word_offset(t->instance, queue_pairs[link].buffers[own]);
@@ -63,7 +63,7 @@ UNUSED static uint64_t poll_receive(struct thread *t, int link)
 	if (next >= in->posted - in->earlier)
 		end_instance(t, BLOCKED);
 	for (look(t, link); in->came <= next; look(t, link))
-		if (!patience(&turns, &start, LOOP_PATIENCE))
+		if (!patience(&turns, &start, instance_patience(t)))
 			end_instance(t, GIVEN_UP);
 	/* A message without data says how the sender has ended: no other one comes. */
 	if (in->arrived[next].is_empty)

@@ -4,15 +4,15 @@ static void stop_all(int code)
 }
 
 /* Stands in every waiting loop. Whether to go on waiting. */
-static int patience(uint64_t *turns, uint64_t *start, uint64_t seconds)
+static int patience(uint64_t *turns, uint64_t *start, uint64_t most)
 {
 	if (cpus_are_few)
 		sched_yield();
-	if (++*turns % 256)
+	if (++*turns % (most < SECOND ? 8 : 256))
 		return 1;
 	if (!*start)
 		*start = nanoseconds();
-	return nanoseconds() - *start < seconds * 1000000000;
+	return nanoseconds() - *start < most;
 }
 
 /* A random time before a statement. Each instance has its own bound, often 0. Where CPUs are few, only another thread
@@ -101,16 +101,22 @@ __attribute__((noreturn)) static void end_instance(struct thread *t, enum status
 	longjmp(t->out, 1);
 }
 
-/* How long a thread waits for a completion of a link, in seconds. A message may wait for a receive that never comes, and
- * all that is behind it as well: then the instance is given up. */
-static uint64_t limit(struct thread *t, int link)
+/* How long an instance may loop, or wait for messages, in ns. If several were given up, others will be. */
+static uint64_t instance_patience(const struct thread *t)
 {
-	return t->is_running && link < QUEUE_PAIRS && queue_pairs[link].receives ? LOOP_PATIENCE : PATIENCE;
+	return t->given_up < 3 ? LOOP_PATIENCE * SECOND : SECOND / 1000;
+}
+
+/* How long a thread waits for a completion of a link, in ns. A message may wait for a receive that never comes, and all
+ * that is behind it as well: then the instance is given up. */
+static uint64_t limit(const struct thread *t, int link)
+{
+	return t->is_running && link < QUEUE_PAIRS && queue_pairs[link].receives ? instance_patience(t) : PATIENCE * SECOND;
 }
 
 __attribute__((noreturn)) static void waited_too_long(struct thread *t, int link)
 {
-	if (limit(t, link) < PATIENCE)
+	if (limit(t, link) < PATIENCE * SECOND)
 		end_instance(t, GIVEN_UP);
 	fail("thread %d has waited %d s for a completion from node %d", t->number + 1, PATIENCE, node_of_link(link) + 1);
 }
@@ -359,5 +365,5 @@ UNUSED static void wait_for_id(struct thread *t, int id)
 /* At the end of each turn of a loop. */
 UNUSED static int goes_on(struct thread *t)
 {
-	return patience(&t->loops, &t->looping, LOOP_PATIENCE);
+	return patience(&t->loops, &t->looping, instance_patience(t));
 }

@@ -247,7 +247,7 @@ fn expressions_have_no_part_that_compilers_warn_of() {
         (Box::new(Expr::Not(binary(BinaryOp::Multiply, a(), a()))), "(r_a * r_a) == 0"),
     ];
     for (expression, expected) in rows {
-        assert_eq!(Term::new(&expression, &["r_a".to_owned()]).text(), expected);
+        assert_eq!(Term::new(&expression, &["r_a".to_owned()], false).text(), expected);
     }
 }
 

@@ -325,7 +325,7 @@ impl Body<'_> {
 
     fn value(&mut self, expression: &Expr) -> Term {
         self.read.extend(expression.registers());
-        Term::new(expression, &self.generator.names.registers)
+        Term::new(expression, &self.generator.names.registers, self.generator.has_bottom())
     }
 
     fn register(&self, id: RegisterId) -> String {

@@ -24,7 +24,8 @@
 #define DEPTH 64		/* requests under way per queue pair */
 #define RECEIVES_AT_ONCE (RECEIVES > DEPTH ? RECEIVES : DEPTH)	/* that are posted and not complete */
 #define PATIENCE 10		/* seconds until waiting for the NIC or another thread is an error */
-#define LOOP_PATIENCE 1		/* seconds until an instance that loops is given up */
+#define LOOP_PATIENCE 1		/* seconds until an instance that loops, or waits for messages, is given up */
+#define SECOND 1000000000ull	/* ns */
 
 /* A link is a pair of connected queue pairs. The first end is a thread's and initiates; the second is at the node it
  * leads to. First come those of the test, then one per thread and node for the start barrier. */
@@ -113,7 +114,7 @@ struct thread {
 	uint64_t round;			/* start barriers so far */
 	uint64_t random, delay;		/* ns */
 	uint64_t looping, loops;	/* since when, how often in this instance */
-	unsigned given_up;
+	uint64_t given_up;		/* instances */
 	uint64_t ids[WORK_IDS + 1][QUEUE_PAIRS + 1];	/* per work id: ends[].posted after its last request, or 0 */
 	uint64_t (*rows)[OBSERVED + 1];	/* per instance: observed values, then the status */
 	uint64_t *row;			/* this instance's */

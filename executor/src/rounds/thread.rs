@@ -89,6 +89,8 @@ pub(super) struct Patience<'a> {
     sleeps: bool,
     /// After this many spins, it lets others have the core.
     turn: u32,
+    /// After this many spins, it looks at the time.
+    look: u32,
     spins: u32,
     since: Option<Instant>,
 }
@@ -101,17 +103,27 @@ const NAP: Duration = Duration::from_micros(50);
 
 /// How often a wait spins before it checks the time.
 const SPINS: u32 = 256;
+/// How often it spins before it checks a time that may be short: a poll of a NIC in software takes 0.1 ms.
+const FEW_LOOKS: u32 = 8;
 /// How often it spins before it lets others have the core, if it yields soon.
 const FEW_SPINS: u32 = 64;
 
 impl<'a> Patience<'a> {
     pub(super) fn new(stop: &'a Stop<'a>) -> Self {
-        Self { stop, limit: stop.limit, sleeps: false, turn: SPINS, spins: 0, since: None }
+        Self {
+            stop,
+            limit: stop.limit,
+            sleeps: false,
+            turn: SPINS,
+            look: SPINS,
+            spins: 0,
+            since: None,
+        }
     }
 
     /// A wait of an instance for what may never come.
     pub(super) fn within(limit: Duration, stop: &'a Stop<'a>) -> Self {
-        Self { limit, ..Self::new(stop) }
+        Self { limit, look: FEW_LOOKS, ..Self::new(stop) }
     }
 
     /// A wait at a barrier.
@@ -150,7 +162,7 @@ impl<'a> Patience<'a> {
         if self.spins.is_multiple_of(self.turn) {
             std::thread::yield_now();
         }
-        if !self.spins.is_multiple_of(SPINS) {
+        if !self.spins.is_multiple_of(self.look) {
             return Ok(None);
         }
         if self.stop.flag.load(Ordering::Relaxed) {

@@ -179,6 +179,8 @@ pub struct Qp {
     pub made_from: ibv_qp_init_attr,
     /// Whether the program may use `ibv_wr_*`.
     pub extended: bool,
+    /// For which of its operations, as in `ibv_qp_create_send_ops_flags`.
+    pub operations: u64,
 }
 
 thread_local! {

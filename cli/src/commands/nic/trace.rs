@@ -136,15 +136,17 @@ impl Issued {
             self.local.iter().map(|(start, _)| format!("{start:#x}")).collect();
         let local = if local.is_empty() { "inline data".to_owned() } else { local.join(", ") };
         let remote = self.remote.map(|start| format!("{start:#x}"));
-        let fetches = !matches!(operation.as_str(), "write" | "send");
-        let way = match (remote, fetches) {
-            (Some(remote), true) => format!("of {remote} there into {local} here"),
-            (Some(remote), false) => format!("of {local} here to {remote} there"),
-            (None, _) => format!("of {local} here"),
+        let way = match (remote, operation.as_str()) {
+            (Some(remote), "flush") => format!(" of writes to the region of {remote} there"),
+            (Some(remote), "write" | "atomic-write") => {
+                format!(", {length} bytes of {local} here to {remote} there")
+            }
+            (Some(remote), _) => format!(", {length} bytes of {remote} there into {local} here"),
+            (None, _) => format!(", {length} bytes of {local} here"),
         };
         let fence = if self.fence { ", fenced" } else { "" };
         let signaled = if self.signaled { "" } else { ", unsignaled" };
-        format!("issued: {operation}, {length} bytes {way}, wr_id {id}{fence}{signaled}")
+        format!("issued: {operation}{way}, wr_id {id}{fence}{signaled}")
     }
 }
 

@@ -44,6 +44,9 @@ pub fn message(lowerer: &mut Lowerer<'_, '_>, call: &Call) -> Option<()> {
 pub fn atomic_write(lowerer: &mut Lowerer<'_, '_>, call: &Call) -> Option<()> {
     let [first, source, last @ ..] = call.arguments.as_slice() else { return None };
     let access = access(lowerer, first)?;
+    if lowerer.checker.words(access).is_some() {
+        return lowerer.several_words(access);
+    }
     let queue_pair = lowerer.queue_pair(access)?;
     let target = lowerer.remote(access)?;
     let Argument::Expr(source) = source else { return no_source(lowerer, source) };

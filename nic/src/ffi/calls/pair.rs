@@ -50,7 +50,7 @@ fn capacities(asked: &ibv_qp_cap, shared: bool) -> Result<ibv_qp_cap, c_int> {
 unsafe fn create(
     pd: *mut ibv_pd,
     attr: &mut ibv_qp_init_attr,
-    extended: bool,
+    operations: Option<u64>,
 ) -> Result<*mut ibv_qp, c_int> {
     // SAFETY: by the callers' contract.
     let (own, context) = unsafe { domain(pd) }.ok_or(libc::EINVAL)?;
@@ -95,6 +95,7 @@ unsafe fn create(
     let number = number.ok_or(libc::ENOMEM)?;
     // SAFETY: all of it may be zero: integers, null pointers, absent functions.
     let mut c: ibv_qp_ex = unsafe { zeroed() };
+    let (extended, operations) = (operations.is_some(), operations.unwrap_or(0));
     if extended {
         work::install(&mut c);
     }
@@ -110,7 +111,7 @@ unsafe fn create(
     let attributes = Mutex::new(unsafe { zeroed() });
     let state = AtomicI32::new(0);
     let made_from = *attr;
-    let qp = Qp { number, sends, receives, state, attributes, made_from, extended };
+    let qp = Qp { number, sends, receives, state, attributes, made_from, extended, operations };
     let qp = QpObject { c, own: qp }.give();
     let objects = [
         qp.expose_provenance(),
@@ -135,7 +136,7 @@ pub unsafe extern "C" fn create_qp(pd: *mut ibv_pd, attr: *mut ibv_qp_init_attr)
         // SAFETY: by the contract.
         let attr = unsafe { attr.as_mut() }.ok_or(libc::EINVAL)?;
         // SAFETY: by the contract.
-        unsafe { create(pd, attr, false) }
+        unsafe { create(pd, attr, None) }
     })
 }
 
@@ -153,6 +154,7 @@ pub unsafe extern "C" fn create_qp_ex(
         let extended = attr.comp_mask & WITH_OPERATIONS != 0;
         if attr.comp_mask & !(WITH_DOMAIN | WITH_OPERATIONS) != 0
             || extended && attr.send_ops_flags & !work::OPERATIONS != 0
+            || extended && attr.qp_type == DATAGRAMS && attr.send_ops_flags & work::CONNECTED != 0
         {
             return Err(libc::EOPNOTSUPP);
         }
@@ -169,7 +171,8 @@ pub unsafe extern "C" fn create_qp_ex(
             sq_sig_all: attr.sq_sig_all,
         };
         // SAFETY: by the contract.
-        let qp = unsafe { create(attr.pd, &mut base, extended)? };
+        let operations = extended.then_some(attr.send_ops_flags);
+        let qp = unsafe { create(attr.pd, &mut base, operations)? };
         attr.cap = base.cap;
         Ok(qp)
     })

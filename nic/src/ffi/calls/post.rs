@@ -150,14 +150,8 @@ unsafe fn with_payload(
 /// Refuses requests that no NIC would accept.
 pub fn check(mut request: SendRequest) -> Result<SendRequest, c_int> {
     let fetches = request.operation.fetches();
-    let is_word = matches!(request.operation, Operation::AtomicWrite { .. });
-    let is_flush = matches!(request.operation, Operation::Flush { .. });
     match &mut request.payload {
         Payload::Inline(_) if fetches => return Err(libc::EINVAL),
-        // The program has given it another payload.
-        Payload::Inline(bytes) if is_word && bytes.len() != 8 => return Err(libc::EINVAL),
-        Payload::Memory(_) if is_word => return Err(libc::EINVAL),
-        Payload::Memory(pieces) if is_flush && !pieces.is_empty() => return Err(libc::EINVAL),
         Payload::Inline(_) => {}
         Payload::Memory(pieces) => {
             let length = total(pieces);

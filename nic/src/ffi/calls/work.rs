@@ -11,7 +11,14 @@ use super::pair::DATAGRAMS;
 use super::post::{check, copy, destination, flag, hand_over, sges};
 
 /// The supported bits of `ibv_qp_create_send_ops_flags`.
-pub const OPERATIONS: u64 = 0x7f | 1 << 11 | 1 << 12;
+pub const OPERATIONS: u64 = 0x7f | WITH_FLUSH | WITH_ATOMIC_WRITE;
+
+/// `IBV_QP_EX_WITH_FLUSH`
+const WITH_FLUSH: u64 = 1 << 11;
+/// `IBV_QP_EX_WITH_ATOMIC_WRITE`
+const WITH_ATOMIC_WRITE: u64 = 1 << 12;
+/// The operations that no queue pair for datagrams has.
+pub const CONNECTED: u64 = WITH_FLUSH | WITH_ATOMIC_WRITE;
 
 /// Stores the functions in a new queue pair.
 pub fn install(qp: &mut ibv_qp_ex) {
@@ -51,6 +58,11 @@ unsafe extern "C" fn start(qp: *mut ibv_qp_ex) {
 }
 
 unsafe fn add(qp: *mut ibv_qp_ex, operation: Operation) {
+    // SAFETY: as for `add_with`.
+    unsafe { add_with(qp, operation, Payload::Memory(Vec::new())) }
+}
+
+unsafe fn add_with(qp: *mut ibv_qp_ex, operation: Operation, payload: Payload) {
     // SAFETY: programs have these functions from a queue pair that is there.
     let Some(own) = (unsafe { own(qp) }) else { return };
     // SAFETY: as above; the program sets these fields before it calls.
@@ -58,7 +70,7 @@ unsafe fn add(qp: *mut ibv_qp_ex, operation: Operation) {
     let request = SendRequest {
         id,
         operation,
-        payload: Payload::Memory(Vec::new()),
+        payload,
         fence: flags & flag::FENCE != 0,
         signaled: flags & flag::SIGNALED != 0 || own.made_from.sq_sig_all != 0,
         solicited: flags & flag::SOLICITED != 0,
@@ -77,7 +89,10 @@ unsafe fn set(qp: *mut ibv_qp_ex, payload: impl FnOnce(&Qp) -> Option<Payload>) 
         let payload = payload(own);
         WORK.with_borrow_mut(|work| {
             let (requests, code) = work.entry(own.number).or_default();
-            match (requests.last_mut(), payload) {
+            let last = requests.last_mut().filter(|last| {
+                !matches!(last.operation, Operation::AtomicWrite { .. } | Operation::Flush { .. })
+            });
+            match (last, payload) {
                 (Some(last), Some(payload)) => last.payload = payload,
                 _ => *code = libc::EINVAL,
             }
@@ -161,17 +176,16 @@ unsafe extern "C" fn fetch_and_add(qp: *mut ibv_qp_ex, key: u32, address: u64, v
 }
 
 unsafe extern "C" fn atomic_write(qp: *mut ibv_qp_ex, key: u32, address: u64, word: *const c_void) {
-    if word.is_null() {
+    // SAFETY: programs have this function from a queue pair that is there.
+    if word.is_null() || !unsafe { was_made_for(qp, WITH_ATOMIC_WRITE) } {
         // SAFETY: as for `set`.
         return unsafe { refuse(qp) };
     }
     // SAFETY: the program's word has 8 bytes.
     let bytes = unsafe { word.cast::<[u8; 8]>().read_unaligned() };
-    // SAFETY: as for `add` and `set`.
-    unsafe {
-        add(qp, Operation::AtomicWrite { remote: Remote { address, key } });
-        set(qp, |_| Some(Payload::Inline(bytes.to_vec())));
-    }
+    let operation = Operation::AtomicWrite { remote: Remote { address, key } };
+    // SAFETY: as for `add_with`.
+    unsafe { add_with(qp, operation, Payload::Inline(bytes.to_vec())) }
 }
 
 /// `IBV_FLUSH_GLOBAL` and `IBV_FLUSH_PERSISTENT`, and the rights that they take.
@@ -194,13 +208,19 @@ unsafe extern "C" fn flush(
     // SAFETY: as for `set`.
     unsafe {
         match placements {
-            1..=3 if level <= 1 => {
+            1..=3 if level <= 1 && was_made_for(qp, WITH_FLUSH) => {
                 let remote = Remote { address, key };
                 add(qp, Operation::Flush { remote, length, needs });
             }
             _ => refuse(qp),
         }
     }
+}
+
+/// Whether the program asked for an operation when it created the queue pair.
+unsafe fn was_made_for(qp: *mut ibv_qp_ex, operation: u64) -> bool {
+    // SAFETY: by the callers' contract.
+    unsafe { own(qp) }.is_some_and(|own| own.operations & operation != 0)
 }
 
 /// Lets the requests of this list fail.
