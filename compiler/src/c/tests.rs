@@ -252,8 +252,44 @@ fn expressions_have_no_part_that_compilers_warn_of() {
 }
 
 #[test]
+fn what_is_computed_from_bottom_is_bottom() {
+    let a = || Box::new(Expr::Register(lang::program::RegisterId(0)));
+    let binary = |op, left, right| Expr::Binary(op, left, right);
+    let number = |value| Box::new(Expr::Constant(value));
+    let rows = [
+        (binary(BinaryOp::Add, a(), number(1)), "r_a == BOTTOM ? BOTTOM : r_a + 1"),
+        (binary(BinaryOp::Less, number(7), a()), "!(r_a == BOTTOM) && (7 < r_a)"),
+        (
+            binary(BinaryOp::LessEqual, a(), a()),
+            "!(r_a == BOTTOM || r_a == BOTTOM) && (r_a <= r_a)",
+        ),
+        (binary(BinaryOp::Equal, a(), a()), "1"),
+        (Expr::Not(a()), "r_a == 0"),
+    ];
+    for (expression, expected) in rows {
+        assert_eq!(Term::new(&expression, &["r_a".to_owned()], true).text(), expected);
+    }
+}
+
+#[test]
+fn a_message_without_a_receive_blocks() {
+    let text =
+        generated("litmus T\nmodel verbs\n  x = 0 || y = 0\n  ---\n  Send(2, x) || a := y\n", None);
+    assert!(text.contains("static void rdma_send("), "{text}");
+    assert!(
+        text.contains("#define MESSAGES       1 ") && text.contains("#define RECEIVES       0 ")
+    );
+}
+
+#[test]
 fn the_fixed_parts_are_short() {
-    let verbs = [include_str!("statements.c"), include_str!("setup.c"), include_str!("rounds.c")];
+    let verbs = [
+        include_str!("statements.c"),
+        include_str!("setup.c"),
+        include_str!("rounds.c"),
+        include_str!("messages.c"),
+        include_str!("placement.c"),
+    ];
     let nodes = [include_str!("histogram.c"), include_str!("nodes.c")];
     let shared = [include_str!("types.c"), include_str!("common.c")];
     for part in verbs.into_iter().chain(nodes).chain(shared) {

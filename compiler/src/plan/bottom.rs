@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lang::program::{Expr, Program, PutSource, RegisterId, Stmt, StmtKind, each};
+use lang::program::{BinaryOp, Expr, Program, PutSource, RegisterId, Stmt, StmtKind, each};
 
 /// The first statement that may add to `⊥` in memory, or that sends it as an immediate. A completion of a
 /// message without an immediate leaves `⊥` in a register.
@@ -40,7 +40,12 @@ impl Bottoms {
             Expr::Bottom => true,
             Expr::Constant(_) | Expr::Not(_) => false,
             Expr::Register(register) => self.registers.contains(register),
-            Expr::Binary(_, left, right) => self.may_be(left) || self.may_be(right),
+            Expr::Binary(
+                BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply | BinaryOp::Remainder,
+                left,
+                right,
+            ) => self.may_be(left) || self.may_be(right),
+            Expr::Binary(..) => false,
         }
     }
 

@@ -237,3 +237,28 @@ model rdma-verbs
           m        node 2, word 1
     "#]].assert_eq(&described(text));
 }
+
+/// On hardware, `⊥` is a number, and what is computed from it another.
+#[test]
+fn what_would_compute_with_bottom_has_no_plan() {
+    let plan = |statements: &str, immediate: &str| {
+        let message = if immediate.is_empty() { "Send(2, x)" } else { "SendImm(2, x, 1)" };
+        let text = format!(
+            "litmus T\nmodel verbs\n  x = 0, z = 0 || m = 0, n = 0\n  ---\n  {message} || Recv(1, m)\n  || a := PollRecv(1)\n  || {statements}\n"
+        );
+        let (test, diagnostics) = lang::litmus::load(&Source::new("T", text));
+        Plan::new(&test.unwrap_or_else(|| panic!("{diagnostics:?}")))
+    };
+    for refused in [
+        "n := a\n  || b := FAA(n, 1)",
+        "b := FAA(n, a)",
+        "z^1 := a\n  || RFAA(_, z^1, 1)",
+        "b := a + 1\n  || SendImm(1, 5, b)",
+    ] {
+        assert!(matches!(plan(refused, ""), Err(CompileError::Bottom(_))), "{refused}");
+        assert!(plan(refused, "1").is_ok(), "all messages have immediates: {refused}");
+    }
+    for fine in ["n := a", "z^1 := a", "b := a + 1", "b := FAA(n, a = 1)"] {
+        assert!(plan(fine, "").is_ok(), "{fine}");
+    }
+}

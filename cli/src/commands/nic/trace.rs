@@ -183,3 +183,33 @@ fn words(step: &Step, issued: Option<&Issued>) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Issued;
+
+    #[test]
+    fn requests_are_put_into_words() {
+        let words = |operation: &str, length, local: &[(u64, u32)]| {
+            let (remote, local) = (Some(0x80), local.to_vec());
+            let operation = operation.to_owned();
+            Issued { operation, id: 1, remote, local, length, fence: false, signaled: true }.words()
+        };
+        assert_eq!(
+            words("write", 8, &[(0x10, 8)]),
+            "issued: write, 8 bytes of 0x10 here to 0x80 there, wr_id 1"
+        );
+        assert_eq!(
+            words("read", 8, &[(0x10, 8)]),
+            "issued: read, 8 bytes of 0x80 there into 0x10 here, wr_id 1"
+        );
+        assert_eq!(
+            words("atomic-write", 8, &[]),
+            "issued: atomic-write, 8 bytes of inline data here to 0x80 there, wr_id 1"
+        );
+        assert_eq!(
+            words("flush", 0, &[]),
+            "issued: flush of writes to the region of 0x80 there, wr_id 1"
+        );
+    }
+}
