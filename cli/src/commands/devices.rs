@@ -417,6 +417,7 @@ mlx5_0
   reads under way 16 as initiator, 16 as responder, for each queue pair (reads and atomics together)
   relaxed order   possible on PCIe, for memory registered so
   data in order   promised within a write
+  placement       neither flushes nor atomic writes
   port 1          ACTIVE, Ethernet, MTU 4096, 100 Gbit/s
                   GID 0   RoCE v2  10.0.0.0
                   GID 1   RoCE v2  10.0.0.1

@@ -8,8 +8,8 @@ use model::machine::Random;
 
 use super::Parameters;
 
-/// The layout of a node's words in its region: instance after instance, then words for reads whose result does
-/// not matter.
+/// The layout of a node's words in its region: instance after instance, then words for reads whose result
+/// does not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// For each word of an instance, its distance from the instance's first, in words: a multiple of the
@@ -19,8 +19,8 @@ pub struct Layout {
     size: usize,
     /// The number of instances.
     instances: usize,
-    /// How many words are read at the end of a batch, from each node's first word on: all that instances have,
-    /// if memory has relaxed ordering. `None`: one word, whichever.
+    /// How many words are read at the end of a batch, from each node's first word on: all that instances
+    /// have, if memory has relaxed ordering. `None`: one word, whichever.
     flushed: Option<usize>,
 }
 

@@ -299,7 +299,12 @@ fn faulty(fault: &str, suite: &[(String, String)]) -> Source {
     let mut tests = Vec::new();
     for (file, text) in suite {
         let test = load(text);
-        for (machine, name) in [("rdma-tso", "rdma-tso-rmw"), ("rdma-wait", "rdma-wait-rmw")] {
+        // Only tests about a crash show that nothing is kept.
+        let judges: &[(&str, &str)] = match test.program.crash {
+            Some(_) => &[("rdma-tso", "rdma-verbs")],
+            None => &[("rdma-tso", "rdma-tso-rmw"), ("rdma-wait", "rdma-wait-rmw")],
+        };
+        for (machine, name) in judges.iter().copied() {
             let Some(judge) = shipped(name).filter(|_| test.models.iter().any(|one| one == name))
             else {
                 continue;

@@ -21,8 +21,8 @@ fn of_pieces(domain: u32, node: &Node, pieces: &[Sge]) -> Option<Places> {
     pieces.iter().filter(|sge| sge.length > 0).map(place).collect()
 }
 
-/// What an entry of `wbR` writes. `None` if it passes nothing, and nothing passes it: a completion comes after
-/// all that was written before it.
+/// What an entry of `wbR` writes. `None` if it passes nothing, and nothing passes it: a completion comes
+/// after all that was written before it.
 fn of_remote(pair: &Pair, node: &Node, action: &RemoteAction) -> Option<Places> {
     match action {
         RemoteAction::Write { remote, bytes, .. } => {
