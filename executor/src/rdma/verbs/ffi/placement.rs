@@ -64,6 +64,13 @@ pub unsafe fn create(
         | if placements.atomic_write { WITH_ATOMIC_WRITE } else { 0 };
     // SAFETY: by the contract; the call may write to `all`.
     let made = unsafe { sys::ibv_create_qp_ex(context.as_ptr(), &mut all) };
+    #[cfg(feature = "rdma-sys")]
+    let made = made.unwrap_or_else(|| {
+        // A provider without this call.
+        // SAFETY: errno is this thread's.
+        unsafe { *libc::__errno_location() = libc::EOPNOTSUPP };
+        std::ptr::null_mut()
+    });
     initial.cap = all.cap;
     made
 }
