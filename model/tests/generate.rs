@@ -45,13 +45,19 @@ fn randoms(model: &Model, count: u64) -> Vec<Shape> {
     let bounds = Bounds { size: 7, ..Bounds::default() };
     let weights = Weights::default();
     let inline = "inline=6".parse().expect("weights");
+    let placed = "flush=6,atomicwrite=6".parse().expect("weights");
+    let has_flushes = vocabulary.calls.contains(&"Flush");
     let all = (0..count).filter_map(|number| {
         let posting = match number % 4 {
             0 | 2 => Posting { queue_pairs: 1, unsignaled: 0 },
             1 => Posting { queue_pairs: 3, unsignaled: 0 },
             _ => Posting { queue_pairs: 2, unsignaled: 3 },
         };
-        let weights = if number.is_multiple_of(3) { &inline } else { &weights };
+        let weights = match number % 3 {
+            0 => &inline,
+            1 if has_flushes => &placed,
+            _ => &weights,
+        };
         random(Seed { seed: 7, number }, posting, weights, &vocabulary, &bounds)
     });
     all.collect()
@@ -88,7 +94,15 @@ fn shuffled(shape: &Shape, random: &mut Random) -> Shape {
 #[test]
 fn symmetric_programs_are_one() {
     let mut random = Random::new(1);
-    for shape in randoms(&model("rdma-tso-rmw"), 300) {
+    let flushes = randoms(&model("rdma-verbs"), 300);
+    let has_flush = |shape: &&Shape| {
+        shape
+            .threads
+            .iter()
+            .any(|thread| thread.body.iter().any(|step| step.call() == Some("Flush")))
+    };
+    assert!(flushes.iter().filter(has_flush).count() > 20);
+    for shape in randoms(&model("rdma-tso-rmw"), 300).into_iter().chain(flushes) {
         for _ in 0..5 {
             assert_eq!(shuffled(&shape, &mut random).canonical(), shape.canonical());
         }
@@ -132,7 +146,7 @@ fn says_its_tree(file: &File, models: Vec<String>) {
 
 #[test]
 fn a_file_says_what_its_shape_means() {
-    for name in ["rdma-tso-rmw", "rdma-wait-rmw", "tso"] {
+    for name in ["rdma-tso-rmw", "rdma-wait-rmw", "tso", "rdma-verbs"] {
         let model = model(name);
         let completion = Vocabulary::of(&[&model]).completion;
         for shape in randoms(&model, 120) {

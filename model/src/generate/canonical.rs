@@ -52,7 +52,7 @@ impl Shape {
                 number(&mut places, access.place);
                 number(&mut nodes, self.homes[usize::from(access.place)]);
             }
-            if let Step::RemoteFence { node } = step {
+            if let Step::RemoteFence { node } | Step::Flush { node } = step {
                 number(&mut nodes, *node);
             }
         }

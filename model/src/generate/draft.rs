@@ -84,7 +84,10 @@ impl Draft {
     fn variants(&self, completion: Completion) -> Vec<Self> {
         let mut found = Vec::new();
         let is_order = |step: &Step| {
-            matches!(step, Step::Fence | Step::Await { .. } | Step::RemoteFence { .. })
+            matches!(
+                step,
+                Step::Fence | Step::Await { .. } | Step::RemoteFence { .. } | Step::Flush { .. }
+            )
         };
         let places: Vec<(usize, usize)> = (0..self.shape.threads.len())
             .flat_map(|thread| {
@@ -167,6 +170,7 @@ impl Draft {
                 weaker.extend(hits.then_some(Step::PutValue { to: at }));
                 weaker
             }
+            Step::AtomicWrite { to } => vec![Step::PutValue { to }],
             Step::Rfaa { at, into } => {
                 vec![Step::PutValue { to: at }, Step::Get { from: at, into }]
             }
@@ -319,5 +323,7 @@ fn step_key(step: Step) -> String {
         Step::Rfaa { at, into } => format!("Y{at}>{into}"),
         Step::Await { step } => format!("@{step}"),
         Step::RemoteFence { node } => format!("N{node}"),
+        Step::Flush { node } => format!("L{node}"),
+        Step::AtomicWrite { to } => format!("U{to}"),
     }
 }

@@ -5,7 +5,7 @@ use lang::Test;
 use lang::library::Words;
 use lang::litmus::ast::build::{self, Column, access, assign, call, number, statement};
 use lang::litmus::ast::{
-    Expr, File, Observed, Place, ResultKind, ResultLine, Statement, Value, Via,
+    Argument, Expr, File, Observed, Place, ResultKind, ResultLine, Statement, Value, Via,
 };
 use lang::litmus::methods::Method;
 use lang::source::{Source, Span};
@@ -134,6 +134,7 @@ impl Naming {
                 | Step::Cas { at, hits: true }
                 | Step::Faa { at }
                 | Step::PutValue { to: at }
+                | Step::AtomicWrite { to: at }
                 | Step::Rcas { at, hits: true, .. }
                 | Step::Rfaa { at, .. } => Some(&mut writes[usize::from(at)]),
                 _ => None,
@@ -239,6 +240,16 @@ fn statements(
                 let pair = post.queue_pair.into();
                 statement(build::towards(Method::Rfence, node(to), pair, here))
             }
+            Step::Flush { node: to } => {
+                let pair = post.queue_pair.into();
+                let mut flush = build::towards(Method::Flush, node(to), pair, here);
+                flush.arguments.extend(last.clone().map(Argument::Expr));
+                statement(flush)
+            }
+            Step::AtomicWrite { to } => {
+                let first = [far(to).into(), value()];
+                statement(call(Method::AtomicWrite, first.into_iter().chain(last.clone()), here))
+            }
             Step::Await { step } => {
                 let step = usize::from(step);
                 match (completion, awaited(step), shape.node_of(body[step])) {
@@ -279,7 +290,13 @@ pub(super) fn observed(shape: &Shape, naming: &Naming) -> Vec<String> {
             writers.map(|(thread, step, _)| shape.threads[thread].body[step]).collect();
         match steps[..] {
             [] => true,
-            [one] => matches!(one, Step::Write { .. } | Step::PutValue { .. } | Step::Faa { .. }),
+            [one] => matches!(
+                one,
+                Step::Write { .. }
+                    | Step::PutValue { .. }
+                    | Step::AtomicWrite { .. }
+                    | Step::Faa { .. }
+            ),
             _ => false,
         }
     };

@@ -9,7 +9,7 @@ use crate::machine::Random;
 pub struct Weights(Vec<(&'static str, u32)>);
 
 /// The kinds of statements and their default weights.
-pub const KINDS: [(&str, u32); 13] = [
+pub const KINDS: [(&str, u32); 15] = [
     ("w", 4),
     ("r", 5),
     ("cas", 1),
@@ -23,6 +23,8 @@ pub const KINDS: [(&str, u32); 13] = [
     ("wait", 4),
     ("rfence", 1),
     ("inline", 0),
+    ("flush", 0),
+    ("atomicwrite", 0),
 ];
 
 impl Default for Weights {
@@ -125,7 +127,7 @@ fn attempt(
                 let has_choice = queue_pairs > 1 && shape.node_of(step).is_some();
                 let queue_pair = if has_choice { below(queue_pairs.into()) as u8 } else { 0 };
                 let unsignaled =
-                    unsignaled > 0 && step.target().is_some() && below(unsignaled.into()) == 0;
+                    unsignaled > 0 && step.is_operation() && below(unsignaled.into()) == 0;
                 let post = Post { queue_pair, unsignaled, inline: kind == "inline" };
                 shape.threads[index].body.push(step);
                 shape.threads[index].posts.push(post);
@@ -215,6 +217,8 @@ fn step(
         "rcas" => Step::Rcas { at: to, into: result(shape), hits: true },
         "rfaa" => Step::Rfaa { at: to, into: result(shape) },
         "rfence" => Step::RemoteFence { node: other },
+        "flush" => Step::Flush { node: other },
+        "atomicwrite" => Step::AtomicWrite { to },
         "wait" => {
             let thread = &shape.threads[thread];
             let waited = |step: usize| thread.body.contains(&Step::Await { step: step as u8 });

@@ -84,6 +84,8 @@ fn orders(step: &Step) -> bool {
             | Step::RemoteFence { .. }
             | Step::Get { .. }
             | Step::PutValue { .. }
+            | Step::Flush { .. }
+            | Step::AtomicWrite { .. }
             | Step::Rfaa { .. }
     )
 }

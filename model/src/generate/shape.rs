@@ -52,6 +52,10 @@ pub enum Step {
     Await { step: u8 },
     /// `Rfence(n)`
     RemoteFence { node: u8 },
+    /// `Flush(n)`
+    Flush { node: u8 },
+    /// `AtomicWrite(x^n, v)`
+    AtomicWrite { to: Location },
 }
 
 /// Which side of a statement an access is on.
@@ -86,7 +90,9 @@ impl Step {
             Self::Read { at } => [access(at, local, true, false), None],
             Self::Cas { at, hits } => [access(at, local, true, hits), None],
             Self::Faa { at } => [access(at, local, true, true), None],
-            Self::PutValue { to } => [access(to, remote, false, true), None],
+            Self::PutValue { to } | Self::AtomicWrite { to } => {
+                [access(to, remote, false, true), None]
+            }
             Self::Put { to, from } => {
                 [access(to, remote, false, true), access(from, local, true, false)]
             }
@@ -99,12 +105,19 @@ impl Step {
             Self::Rfaa { at, into } => {
                 [access(at, remote, true, true), access(into, local, false, true)]
             }
-            Self::Fence | Self::Await { .. } | Self::RemoteFence { .. } => [None, None],
+            Self::Fence | Self::Await { .. } | Self::RemoteFence { .. } | Self::Flush { .. } => {
+                [None, None]
+            }
         };
         pair.into_iter().flatten()
     }
 
-    /// The remote location, for remote operations.
+    /// Whether the statement is a remote operation, which completes.
+    pub fn is_operation(self) -> bool {
+        matches!(self, Self::Flush { .. }) || self.target().is_some()
+    }
+
+    /// The remote location, for remote operations. A flush has none.
     pub fn target(self) -> Option<Location> {
         self.accesses().find(|access| access.side == Side::Remote).map(|access| access.place)
     }
@@ -117,11 +130,13 @@ impl Step {
             Self::Cas { at, hits } => Self::Cas { at: place(at), hits },
             Self::Faa { at } => Self::Faa { at: place(at) },
             Self::PutValue { to } => Self::PutValue { to: place(to) },
+            Self::AtomicWrite { to } => Self::AtomicWrite { to: place(to) },
             Self::Put { to, from } => Self::Put { to: place(to), from: place(from) },
             Self::Get { from, into } => Self::Get { from: place(from), into: place(into) },
             Self::Rcas { at, into, hits } => Self::Rcas { at: place(at), into: place(into), hits },
             Self::Rfaa { at, into } => Self::Rfaa { at: place(at), into: place(into) },
             Self::RemoteFence { node: at } => Self::RemoteFence { node: node(at) },
+            Self::Flush { node: at } => Self::Flush { node: node(at) },
             Self::Fence | Self::Await { .. } => self,
         }
     }
@@ -139,6 +154,8 @@ impl Step {
             Self::Rcas { .. } => "RCAS",
             Self::Rfaa { .. } => "RFAA",
             Self::RemoteFence { .. } => "Rfence",
+            Self::Flush { .. } => "Flush",
+            Self::AtomicWrite { .. } => "AtomicWrite",
             Self::Await { .. } => return None,
         })
     }
@@ -180,7 +197,7 @@ impl Thread {
 
     /// Whether a step is a remote operation with a completion.
     pub fn completes(&self, step: usize) -> bool {
-        self.body[step].target().is_some() && !self.post(step).unsignaled
+        self.body[step].is_operation() && !self.post(step).unsignaled
     }
 
     /// The same thread, whose steps are posted like this.
@@ -221,7 +238,7 @@ impl Shape {
     /// The target node of a step, if it is a remote operation or a remote fence.
     pub fn node_of(&self, step: Step) -> Option<u8> {
         match step {
-            Step::RemoteFence { node } => Some(node),
+            Step::RemoteFence { node } | Step::Flush { node } => Some(node),
             _ => step.target().map(|place| self.homes[usize::from(place)]),
         }
     }

@@ -158,6 +158,8 @@ fn words(shape: &Shape, completion: Completion, thread: usize) -> String {
         Step::Await { .. } if polls[at] > 1 => "polls",
         Step::Await { .. } => "poll",
         Step::RemoteFence { .. } => "rfence",
+        Step::Flush { .. } => "flush",
+        Step::AtomicWrite { .. } => "atomicwrite",
     };
     let words = body.iter().enumerate().map(|(at, step)| match post(at).unsignaled {
         true => format!("unsignaled-{}", word(at, step)),
