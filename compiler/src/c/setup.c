@@ -11,12 +11,12 @@ static int port_number = 1, wanted_gid = -1;
 
 static int node_of_link(int link)
 {
-	return link < QUEUE_PAIRS ? queue_pairs[link].node : (link - QUEUE_PAIRS) % NODES;
+	return is_of_test(link) ? queue_pairs[link].node : (link - QUEUE_PAIRS) % NODES;
 }
 
 static int thread_of_link(int link)
 {
-	return link < QUEUE_PAIRS ? queue_pairs[link].thread : (link - QUEUE_PAIRS) / NODES;
+	return is_of_test(link) ? queue_pairs[link].thread : (link - QUEUE_PAIRS) / NODES;
 }
 
 static int barrier_link(int thread, int node)

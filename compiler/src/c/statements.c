@@ -111,7 +111,7 @@ static uint64_t instance_patience(const struct thread *t)
  * that is behind it as well: then the instance is given up. */
 static uint64_t limit(const struct thread *t, int link)
 {
-	return t->is_running && link < QUEUE_PAIRS && queue_pairs[link].receives ? instance_patience(t) : PATIENCE * SECOND;
+	return t->is_running && is_of_test(link) && queue_pairs[link].receives ? instance_patience(t) : PATIENCE * SECOND;
 }
 
 __attribute__((noreturn)) static void waited_too_long(struct thread *t, int link)

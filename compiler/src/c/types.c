@@ -32,6 +32,12 @@
 #define LINKS (QUEUE_PAIRS + THREADS * NODES)
 static int node_of_link(int link), thread_of_link(int link);
 
+/* Whether a link is of the test, and not of the start barrier. */
+static int is_of_test(int link)
+{
+	return link >= 0 && link < QUEUE_PAIRS;
+}
+
 /* The memory of a node, in lines: what the barriers need, then the words of all instances. */
 #define ROUNDS 16				/* start barriers of a thread whose writes may be under way */
 #define ARRIVAL 0				/* per thread, the start barriers that it has reached */
