@@ -72,11 +72,6 @@ impl Program {
         Some((Peer { thread, queue_pair: towards.queue_pair }, towards.node))
     }
 
-    /// The first flush or atomic write.
-    pub fn first_placement(&self) -> Option<&Stmt> {
-        self.first(|kind| matches!(kind, StmtKind::Flush { .. } | StmtKind::AtomicWrite { .. }))
-    }
-
     /// The first message, receive, or poll of receives.
     pub fn first_message(&self) -> Option<&Stmt> {
         self.first(|kind| {
