@@ -1,7 +1,8 @@
 //! Chooses one of the shapes that are equal up to the order of threads and the numbers of nodes and
 //! locations.
 
-use super::shape::{Post, Shape, Step, Thread};
+use super::shape::{Shape, Thread};
+use super::step::{Post, Step};
 
 /// If there are more threads, their order is not permuted.
 const MOST_PERMUTED: usize = 6;
@@ -44,16 +45,25 @@ impl Shape {
     fn renumbered(&self, order: Vec<usize>) -> Arrangement {
         let mut nodes: Vec<u8> = Vec::new();
         let mut places: Vec<u8> = Vec::new();
+        let arrays = self.arrays();
         for index in &order {
             number(&mut nodes, self.threads[*index].node);
         }
         for step in order.iter().flat_map(|index| &self.threads[*index].body) {
             for access in step.accesses() {
-                number(&mut places, access.place);
+                // The words of an array stay together.
+                let is_of =
+                    |(first, words): &&(u8, u8)| (*first..first + words).contains(&access.place);
+                match arrays.iter().find(is_of) {
+                    Some((first, words)) => {
+                        (*first..first + words).for_each(|word| number(&mut places, word));
+                    }
+                    None => number(&mut places, access.place),
+                }
                 number(&mut nodes, self.homes[usize::from(access.place)]);
             }
-            if let Step::RemoteFence { node } | Step::Flush { node } = step {
-                number(&mut nodes, *node);
+            if let Some(node) = self.node_of(*step) {
+                number(&mut nodes, node);
             }
         }
         let index = |list: &[u8], wanted: u8| {
@@ -61,14 +71,19 @@ impl Shape {
         };
         let place = |place: u8| index(&places, place);
         let node = |node: u8| index(&nodes, node);
+        let from = |old: u8| {
+            order.iter().position(|known| *known == usize::from(old)).unwrap_or_default() as u8
+        };
         let thread = |index: &usize| {
             let old = &self.threads[*index];
-            let body = old.body.iter().map(|step| step.renamed(&place, &node)).collect();
+            let renamed = |step: &Step| step.renamed(&place, &node).received_from(&from);
+            let body = old.body.iter().map(renamed).collect();
             Thread { body, ..Thread::new(node(old.node)) }.posted(self.posts(old))
         };
         let shape = Self {
             threads: order.iter().map(thread).collect(),
             homes: places.iter().map(|place| node(self.homes[usize::from(*place)])).collect(),
+            crash: self.crash,
         };
         Arrangement { shape, threads: order, places }
     }
@@ -77,18 +92,42 @@ impl Shape {
 impl Shape {
     /// How a thread's steps are posted, with the queue pairs to each node numbered by first occurrence.
     fn posts(&self, thread: &Thread) -> Vec<Post> {
-        let mut known: Vec<(u8, u8)> = Vec::new();
+        let own = self.pairs(thread);
         let steps = (0..thread.body.len()).map(|step| {
-            let Some(pair) = self.queue_pair_of(thread, step) else { return Post::default() };
-            if !known.contains(&pair) {
-                known.push(pair);
-            }
-            let to_node = known.iter().filter(|(node, _)| *node == pair.0);
-            let queue_pair = to_node.clone().position(|other| *other == pair).unwrap_or_default();
-            Post { queue_pair: queue_pair as u8, ..thread.post(step) }
+            let post = thread.post(step);
+            let number = match thread.body[step].sender() {
+                // Receives name the queue pair as its sender does.
+                Some(sender) => {
+                    let pairs = self.pairs(&self.threads[usize::from(sender)]);
+                    position(&pairs, (thread.node, post.queue_pair))
+                }
+                None => match self.queue_pair_of(thread, step) {
+                    Some(pair) => position(&own, pair),
+                    None => return Post::default(),
+                },
+            };
+            Post { queue_pair: number, ..post }
         });
         steps.collect()
     }
+
+    /// The queue pairs of a thread by first occurrence: the node and number of each.
+    fn pairs(&self, thread: &Thread) -> Vec<(u8, u8)> {
+        let mut pairs = Vec::new();
+        for pair in (0..thread.body.len()).filter_map(|step| self.queue_pair_of(thread, step)) {
+            if !pairs.contains(&pair) {
+                pairs.push(pair);
+            }
+        }
+        pairs
+    }
+}
+
+/// The number of a queue pair among those to its node.
+fn position(pairs: &[(u8, u8)], pair: (u8, u8)) -> u8 {
+    let to_node = pairs.iter().filter(|(node, _)| *node == pair.0);
+    let before = to_node.take_while(|known| **known != pair);
+    before.count() as u8
 }
 
 fn number(list: &mut Vec<u8>, new: u8) {

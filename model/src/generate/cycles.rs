@@ -4,10 +4,11 @@ use lang::limits;
 use lang::outcome::Value;
 
 use super::draft::{Claim, Draft, Shown};
+use super::naming::Naming;
 use super::orders::Port;
-use super::program::Naming;
 use super::segments::Segment;
-use super::shape::{Shape, Step, Thread};
+use super::shape::{Shape, Thread};
+use super::step::Step;
 
 /// The program in which each segment leaves at the location where the next segment enters. The last one meets
 /// the first. `None` if two segments that meet both only read, or if there would be too many nodes.
@@ -61,6 +62,7 @@ fn joined(segments: &[&Segment]) -> Option<Shape> {
     Some(Shape {
         threads: threads.iter().map(renamed).collect(),
         homes: homes.iter().map(|home| node(*home)).collect(),
+        crash: false,
     })
 }
 

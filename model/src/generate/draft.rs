@@ -8,8 +8,10 @@ use lang::litmus::ast::VerdictKind;
 use lang::outcome::{Outcome, Value};
 
 use super::distinguish::{Condition, Undecided, outcomes};
-use super::program::{Naming, checked, observed, tree};
-use super::shape::{Completion, Location, Post, Shape, Step};
+use super::naming::Naming;
+use super::program::{checked, observed, tree};
+use super::shape::{Completion, Location, Shape};
+use super::step::{Post, Step};
 use super::text::{self, Content};
 
 /// The most outcomes that a file lists.
@@ -132,7 +134,7 @@ impl Draft {
         let mut shape = self.shape.clone();
         let body = &mut shape.threads[thread].body;
         let next = at + 1;
-        if next >= body.len() || body[next] == (Step::Await { step: at as u8 }) {
+        if next >= body.len() || body[next].earlier() == Some(at as u8) {
             return None;
         }
         body.swap(at, next);
@@ -145,8 +147,8 @@ impl Draft {
             _ => step,
         };
         for step in body.iter_mut() {
-            if let Step::Await { step } = step {
-                *step = other(usize::from(*step)) as u8;
+            if let Some(earlier) = step.earlier() {
+                *step = step.referring_to(other(usize::from(earlier)) as u8);
             }
         }
         shape.threads[thread] = std::mem::take(&mut shape.threads[thread]).posted(posts);
@@ -250,15 +252,17 @@ impl Draft {
             key += &format!("{}:", thread.node);
             for (at, step) in thread.body.iter().enumerate() {
                 key += &step_key(*step);
-                let Post { queue_pair, unsignaled, inline } = thread.post(at);
+                let Post { queue_pair, unsignaled, inline, immediate } = thread.post(at);
                 if queue_pair != 0 {
                     key += &format!("/{queue_pair}");
                 }
                 key += if unsignaled { "u" } else { "" };
                 key += if inline { "i" } else { "" };
+                key += if immediate { "m" } else { "" };
             }
             key.push(';');
         }
+        key += if self.shape.crash { "!" } else { "" };
         key += &self.shape.homes.iter().map(u8::to_string).collect::<Vec<_>>().join(",");
         for (shown, value) in &self.claim {
             key += &match shown {
@@ -324,6 +328,14 @@ fn step_key(step: Step) -> String {
         Step::Await { step } => format!("@{step}"),
         Step::RemoteFence { node } => format!("N{node}"),
         Step::Flush { node } => format!("L{node}"),
+        Step::Persist { node } => format!("D{node}"),
         Step::AtomicWrite { to } => format!("U{to}"),
+        Step::Send { node, from } => format!("S{node}<{from:?}"),
+        Step::Receive { thread, into } => format!("R{thread}>{into:?}"),
+        Step::PollReceive { thread } => format!("Q{thread}"),
+        Step::PutWords { to, from, words } => format!("P{to}<{from}*{words}"),
+        Step::GetWords { from, into, words } => format!("G{from}>{into}*{words}"),
+        Step::PutAt { to, words, index } => format!("V{to}[{index}]*{words}"),
+        Step::ReadAt { at, words, index } => format!("R{at}[{index}]*{words}"),
     }
 }

@@ -3,7 +3,8 @@
 use lang::limits;
 
 use super::search::{Bounds, Vocabulary};
-use super::shape::{Completion, Location, Shape, Step, Thread};
+use super::shape::{Completion, Location, Shape, Thread};
+use super::step::Step;
 
 /// Calls `each` with every canonical shape of a size, until it returns false. The order has no
 /// meaning, but is always the same. There are at most `places` locations. Programs in which some thread

@@ -12,8 +12,10 @@ use lang::limits;
 use rustc_hash::FxBuildHasher;
 use skeleton::{self, Event, Guard, Operation, Skeleton, Stamp};
 
-use super::program::{Naming, checked, step_span, tree};
-use super::shape::{Completion, Shape, Side, Step};
+use super::naming::Naming;
+use super::program::{checked, step_span, tree};
+use super::shape::{Completion, Shape};
+use super::step::{Side, Step};
 use crate::relation::Relation;
 use crate::smt::plan::Plan;
 use crate::smt::theory::{Evaluation, Facts};

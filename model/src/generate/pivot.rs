@@ -22,7 +22,7 @@ pub struct Pivot<'m> {
     /// The weaker of the two models.
     pub allows: &'m Model,
     candidates: Candidates,
-    vocabulary: &'m Vocabulary,
+    pub(super) vocabulary: &'m Vocabulary,
     /// For smaller shapes that were examined: whether the models differ on them.
     known: Mutex<HashMap<Shape, bool>>,
 }
@@ -84,7 +84,7 @@ impl<'m> Pivot<'m> {
         lock(&self.known)
     }
 
-    fn differ(&self, shape: Shape) -> Result<bool, Undecided> {
+    pub(super) fn differ(&self, shape: Shape) -> Result<bool, Undecided> {
         if let Some(answer) = self.known().get(&shape) {
             return Ok(*answer);
         }

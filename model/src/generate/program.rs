@@ -5,149 +5,15 @@ use lang::Test;
 use lang::library::Words;
 use lang::litmus::ast::build::{self, Column, access, assign, call, number, statement};
 use lang::litmus::ast::{
-    Argument, Expr, File, Observed, Place, ResultKind, ResultLine, Statement, Value, Via,
+    Access, Argument, Declaration, DeclarationKind, Expr, File, HeaderKind, HeaderLine, Index,
+    Number, Observed, Place, ResultKind, ResultLine, Statement, Value, Via,
 };
 use lang::litmus::methods::Method;
 use lang::source::{Source, Span};
 
-use super::draft::Shown;
-use super::shape::{Completion, Shape, Step};
-
-/// The names and values that a shape leaves open.
-#[derive(Clone, Debug)]
-pub struct Naming {
-    /// The name of each location.
-    pub places: Vec<String>,
-    /// For each location, whether it is only the target of one remote operation. Such locations are not
-    /// declared.
-    pub fresh: Vec<bool>,
-    /// For each thread and step, the name of the register that it assigns, if any.
-    pub registers: Vec<Vec<Option<String>>>,
-    /// For each thread and step, the work id, if some wait uses it.
-    pub ids: Vec<Vec<Option<String>>>,
-    /// For each thread and step, the value that it writes or adds, or 0.
-    pub values: Vec<Vec<u64>>,
-    /// A value that no location ever holds, unless copies are added up.
-    pub never: u64,
-}
-
-const PLACES: [&str; 12] = ["x", "y", "z", "w", "u", "v", "s", "t", "p", "q", "r", "o"];
-const RESULTS: [&str; 12] = ["a", "b", "c", "h", "i", "j", "k", "l", "m", "n", "aa", "bb"];
-const IDS: [&str; 4] = ["d", "e", "f", "g"];
-
-/// The name of a place, register or id. After the last name of the list, names get numbers: `x1`.
-pub(super) fn pick(names: &[&str], index: usize) -> String {
-    match names.get(index) {
-        Some(name) => (*name).to_owned(),
-        None => format!("{}{}", names[index % names.len()], index / names.len()),
-    }
-}
-
-impl Naming {
-    /// The names and values of a shape.
-    pub fn new(shape: &Shape) -> Self {
-        let count = shape.homes.len();
-        let mut accesses = vec![0; count];
-        let mut is_result = vec![false; count];
-        let mut writes = vec![0_u32; count];
-        for (thread, step, access) in shape.accesses() {
-            accesses[usize::from(access.place)] += 1;
-            is_result[usize::from(access.place)] = matches!(
-                shape.threads[thread].body[step],
-                Step::Get { into, .. } | Step::Rcas { into, .. } | Step::Rfaa { into, .. }
-                    if into == access.place
-            );
-        }
-        let fresh: Vec<bool> = (0..count).map(|at| accesses[at] == 1 && is_result[at]).collect();
-        let mut naming = Self {
-            places: vec![String::new(); count],
-            fresh,
-            registers: Vec::new(),
-            ids: Vec::new(),
-            values: Vec::new(),
-            never: 8,
-        };
-        let declared: Vec<usize> = (0..count).filter(|at| !naming.fresh[*at]).collect();
-        for (number, at) in declared.into_iter().enumerate() {
-            naming.places[at] = pick(&PLACES, number);
-        }
-        let (mut results, mut ids) = (0, 0);
-        for thread in &shape.threads {
-            let (registers, values) = naming.thread(thread, &mut results, &mut writes);
-            let awaited = |at: usize| thread.body.contains(&Step::Await { step: at as u8 });
-            let mut id = |at: usize| {
-                ids += usize::from(awaited(at));
-                awaited(at).then(|| pick(&IDS, ids - 1))
-            };
-            naming.ids.push((0..thread.body.len()).map(&mut id).collect());
-            naming.registers.push(registers);
-            naming.values.push(values);
-        }
-        let most = writes.into_iter().max().unwrap_or(0);
-        naming.never = 8.max(1_u64.checked_shl(most).unwrap_or(u64::MAX - 1));
-        naming
-    }
-
-    /// The name of what shows a value.
-    pub fn name(&self, shown: Shown) -> Option<&str> {
-        let name = match shown {
-            Shown::Step(thread, step) => self.registers.get(thread)?.get(step)?.as_ref(),
-            Shown::Location(place) => self.places.get(usize::from(place)),
-        };
-        name.map(String::as_str)
-    }
-
-    /// What shows its value under a name.
-    pub fn shown(&self, name: &str) -> Option<Shown> {
-        let is_it = |known: &Option<String>| known.as_deref() == Some(name);
-        let mut threads = self.registers.iter().enumerate();
-        let step = threads.find_map(|(thread, registers)| {
-            Some(Shown::Step(thread, registers.iter().position(is_it)?))
-        });
-        let place = || self.places.iter().position(|known| known == name);
-        step.or_else(|| Some(Shown::Location(place()? as u8)))
-    }
-
-    fn thread(
-        &mut self,
-        thread: &super::shape::Thread,
-        results: &mut usize,
-        writes: &mut [u32],
-    ) -> (Vec<Option<String>>, Vec<u64>) {
-        let mut result = || {
-            *results += 1;
-            pick(&RESULTS, *results - 1)
-        };
-        let mut registers = Vec::new();
-        let mut values = Vec::new();
-        for step in &thread.body {
-            let assigns = matches!(step, Step::Read { .. } | Step::Cas { .. } | Step::Faa { .. });
-            registers.push(assigns.then(&mut result));
-            for access in step.accesses() {
-                let at = usize::from(access.place);
-                if self.fresh[at] {
-                    self.places[at] = result();
-                }
-            }
-            let written = match *step {
-                Step::Write { at }
-                | Step::Cas { at, hits: true }
-                | Step::Faa { at }
-                | Step::PutValue { to: at }
-                | Step::AtomicWrite { to: at }
-                | Step::Rcas { at, hits: true, .. }
-                | Step::Rfaa { at, .. } => Some(&mut writes[usize::from(at)]),
-                _ => None,
-            };
-            // Values are powers of two, so that their sums differ too.
-            values.push(written.map_or(0, |count| {
-                *count += 1;
-                1_u64.checked_shl(*count - 1).unwrap_or(u64::MAX)
-            }));
-        }
-        (registers, values)
-    }
-}
+use super::naming::{Naming, RESULTS};
+use super::shape::{Completion, Shape};
+use super::step::Step;
 
 /// The program of a shape. The span of each statement says its thread and step; see [`step_span`].
 pub fn tree(shape: &Shape, naming: &Naming, completion: Completion) -> File {
@@ -157,10 +23,7 @@ pub fn tree(shape: &Shape, naming: &Naming, completion: Completion) -> File {
     let last = used.chain(steps.filter_map(|step| shape.node_of(*step))).max().unwrap_or(0);
     let mut columns = Vec::new();
     for node in 0..=last {
-        let own =
-            (0..shape.homes.len()).filter(|at| shape.homes[*at] == node && !naming.fresh[*at]);
-        let declare = |at: usize| build::location(&naming.places[at], 0, Place::default());
-        let mut declarations = own.map(declare).collect();
+        let mut declarations = declarations(shape, naming, node);
         let threads = (0..shape.threads.len()).filter(|index| shape.threads[*index].node == node);
         let mut bodies: Vec<_> =
             threads.map(|index| statements(shape, naming, completion, index)).collect();
@@ -172,7 +35,28 @@ pub fn tree(shape: &Shape, naming: &Naming, completion: Completion) -> File {
             statements,
         }));
     }
-    build::columns(columns)
+    let mut file = build::columns(columns);
+    let crash = HeaderLine { kind: HeaderKind::Crash, place: Place::default() };
+    file.header.extend(shape.crash.then_some(crash));
+    file
+}
+
+/// What a node declares.
+fn declarations(shape: &Shape, naming: &Naming, node: u8) -> Vec<Declaration> {
+    let own = (0..shape.homes.len()).filter(|at| shape.homes[*at] == node && !naming.fresh[*at]);
+    let place = Place::default();
+    let declare = |at: usize| match naming.arrays.get(&(at as u8)) {
+        Some((name, words)) => {
+            let number = |value| Number { value, place };
+            let kind =
+                DeclarationKind::Mixed { size: number((*words).into()), initial: vec![number(0)] };
+            Some(Declaration { name: build::name(name, place), kind, home: None })
+        }
+        // The other words of an array.
+        None if naming.places[at].contains('[') => None,
+        None => Some(build::location(&naming.places[at], 0, place)),
+    };
+    own.filter_map(declare).collect()
 }
 
 /// The span of the statements and events of a step.
@@ -199,6 +83,17 @@ fn statements(
             let home = shape.homes[usize::from(place)];
             let far = access(&naming.places[usize::from(place)], Some(node(home)), here);
             build::on_queue_pair(far, post.queue_pair.into())
+        };
+        let array = |first: u8| access(naming.array(first), None, here);
+        let far_array = |first: u8| {
+            let home = shape.homes[usize::from(first)];
+            let far = access(naming.array(first), Some(node(home)), here);
+            build::on_queue_pair(far, post.queue_pair.into())
+        };
+        let indexed = |array: Access, step: u8| {
+            let index = naming.registers[thread][usize::from(step)].as_deref().unwrap_or_default();
+            let index = Index::Value(Box::new(build::named(index, here)));
+            Access { index: Some(Box::new(index)), ..array }
         };
         let awaited = |step: usize| match completion {
             Completion::Wait => naming.ids[thread][step].as_ref(),
@@ -228,6 +123,14 @@ fn statements(
             Step::Cas { at, hits } => cpu(Method::Cas, at, compared(hits)),
             Step::Faa { at } => cpu(Method::Faa, at, vec![value()]),
             Step::Fence => statement(call(Method::Mfence, [], here)),
+            Step::PutValue { to } if post.immediate => {
+                let all = [far(to).into(), value(), value()];
+                statement(call(Method::PutImm, all.into_iter().chain(last.clone()), here))
+            }
+            Step::Put { to, from } if post.immediate => {
+                let all = [far(to).into(), own(from).into(), value()];
+                statement(call(Method::PutImm, all.into_iter().chain(last.clone()), here))
+            }
             Step::PutValue { to } => assign(far(to), via, value()),
             Step::Put { to, from } if post.inline => {
                 assign(far(to), via, Value::Inline(own(from).into()))
@@ -240,9 +143,42 @@ fn statements(
                 let pair = post.queue_pair.into();
                 statement(build::towards(Method::Rfence, node(to), pair, here))
             }
-            Step::Flush { node: to } => {
+            Step::Send { node: to, from } => {
+                let method = if post.immediate { Method::SendImm } else { Method::Send };
+                let mut send = build::towards(method, node(to), post.queue_pair.into(), here);
+                let immediate = post.immediate.then(value);
+                let data = from.map_or_else(value, |from| own(from).into());
+                let rest = std::iter::once(data).chain(immediate).chain(last.clone());
+                send.arguments.extend(rest.map(Argument::Expr));
+                statement(send)
+            }
+            Step::Receive { thread: from, into } => {
                 let pair = post.queue_pair.into();
-                let mut flush = build::towards(Method::Flush, node(to), pair, here);
+                let mut receive = build::towards(Method::Recv, node(from), pair, here);
+                let buffer = into.map(|into| Argument::Expr(own(into).into()));
+                receive.arguments.push(buffer.unwrap_or(Argument::Nobody(here)));
+                statement(receive)
+            }
+            Step::PollReceive { thread: from } => {
+                let pair = post.queue_pair.into();
+                let poll = build::towards(Method::PollRecv, node(from), pair, here);
+                assign(register(), Via::Plain, poll)
+            }
+            Step::PutWords { to, from, .. } => assign(far_array(to), via, Expr::from(array(from))),
+            Step::GetWords { from, into, .. } => {
+                assign(array(into), via, Expr::from(far_array(from)))
+            }
+            Step::PutAt { to, index, .. } => assign(indexed(far_array(to), index), via, value()),
+            Step::ReadAt { at, index, .. } => {
+                assign(register(), Via::Plain, Expr::from(indexed(array(at), index)))
+            }
+            Step::Flush { node: to } | Step::Persist { node: to } => {
+                let pair = post.queue_pair.into();
+                let method = match step {
+                    Step::Persist { .. } => Method::Persist,
+                    _ => Method::Flush,
+                };
+                let mut flush = build::towards(method, node(to), pair, here);
                 flush.arguments.extend(last.clone().map(Argument::Expr));
                 statement(flush)
             }
@@ -282,6 +218,16 @@ pub fn test(shape: &Shape, completion: Completion) -> Test {
 
 /// What the test of a shape observes.
 pub(super) fn observed(shape: &Shape, naming: &Naming) -> Vec<String> {
+    // A crash loses registers, and may leave any value of a location that is written.
+    if shape.crash {
+        let is_written = |place: &usize| {
+            shape
+                .accesses()
+                .any(|(.., access)| usize::from(access.place) == *place && access.writes)
+        };
+        let places = (0..naming.places.len()).filter(is_written);
+        return places.map(|place| naming.places[place].clone()).collect();
+    }
     let is_fixed = |place: &usize| {
         let writers = shape
             .accesses()

@@ -1,7 +1,10 @@
 //! Makes random shapes. The same seed gives the same shapes on every machine.
 
+use std::collections::BTreeMap;
+
 use super::search::{Bounds, Vocabulary};
-use super::shape::{Completion, Location, Post, Shape, Step, Thread};
+use super::shape::{Completion, Location, Shape, Thread};
+use super::step::{Access, Post, Step};
 use crate::machine::Random;
 
 /// The relative frequency of each kind of statement.
@@ -9,7 +12,7 @@ use crate::machine::Random;
 pub struct Weights(Vec<(&'static str, u32)>);
 
 /// The kinds of statements and their default weights.
-pub const KINDS: [(&str, u32); 15] = [
+pub const KINDS: [(&str, u32); 22] = [
     ("w", 4),
     ("r", 5),
     ("cas", 1),
@@ -25,6 +28,13 @@ pub const KINDS: [(&str, u32); 15] = [
     ("inline", 0),
     ("flush", 0),
     ("atomicwrite", 0),
+    ("persist", 0),
+    ("send", 0),
+    ("sendimm", 0),
+    ("putimm", 0),
+    ("wput", 0),
+    ("wget", 0),
+    ("index", 0),
 ];
 
 impl Default for Weights {
@@ -64,6 +74,13 @@ impl std::fmt::Display for Weights {
         let parts: Vec<String> =
             self.0.iter().map(|(name, weight)| format!("{name}={weight}")).collect();
         f.write_str(&parts.join(","))
+    }
+}
+
+impl Weights {
+    /// Whether some of these kinds are taken.
+    fn takes(&self, kinds: &[&str]) -> bool {
+        self.0.iter().any(|(name, weight)| kinds.contains(name) && *weight > 0)
     }
 }
 
@@ -111,8 +128,13 @@ fn attempt(
     let threads = 1 + below(bounds.threads);
     let nodes = if bounds.nodes < 2 { 1 } else { 2 + below(bounds.nodes - 1) };
     let per_node = 1 + below(2);
-    let homes: Vec<u8> = (0..nodes * per_node).map(|place| (place % nodes) as u8).collect();
-    let mut shape = Shape { threads: Vec::new(), homes };
+    let mut homes: Vec<u8> = (0..nodes * per_node).map(|place| (place % nodes) as u8).collect();
+    let arrays = homes.len() as Location;
+    if weights.takes(&["wput", "wget", "index"]) {
+        homes.extend((0..nodes as u8).flat_map(|node| [node; WORDS as usize]));
+    }
+    let crash = weights.takes(&["persist"]);
+    let mut shape = Shape { threads: Vec::new(), homes, crash };
     let mut left = bounds.size;
     for index in 0..threads {
         let node = if index < nodes { index } else { below(nodes) };
@@ -122,13 +144,15 @@ fn attempt(
         let Posting { queue_pairs, unsignaled } = posting;
         for _ in 0..length {
             let kind = pick(&mut below, weights);
-            if let Some(step) = step(&mut below, kind, &mut shape, index, nodes) {
+            let drawn = step(&mut below, kind, &mut shape, (index, nodes, arrays));
+            if let Some(step) = drawn {
                 // Without a choice nothing is drawn, so that seeds keep their programs.
                 let has_choice = queue_pairs > 1 && shape.node_of(step).is_some();
                 let queue_pair = if has_choice { below(queue_pairs.into()) as u8 } else { 0 };
                 let unsignaled =
                     unsignaled > 0 && step.is_operation() && below(unsignaled.into()) == 0;
-                let post = Post { queue_pair, unsignaled, inline: kind == "inline" };
+                let immediate = matches!(kind, "sendimm" | "putimm");
+                let post = Post { queue_pair, unsignaled, inline: kind == "inline", immediate };
                 shape.threads[index].body.push(step);
                 shape.threads[index].posts.push(post);
             }
@@ -137,6 +161,7 @@ fn attempt(
         let posts = thread.posts.clone();
         shape.threads[index] = thread.posted(posts);
     }
+    receives(&mut below, &mut shape);
     let completion = vocabulary.completion;
     let defined = shape
         .threads
@@ -144,21 +169,72 @@ fn attempt(
         .flat_map(|thread| &thread.body)
         .all(|step| step.call().is_none_or(|call| vocabulary.calls.contains(&call)));
     let mut posts = shape.threads.iter().flat_map(|thread| &thread.posts);
-    let defined =
-        defined && (vocabulary.calls.contains(&"Unsignaled") || !posts.any(|post| post.unsignaled));
+    let has = |call: &str| vocabulary.calls.contains(&call);
+    let defined = defined
+        && (has("Crash") || !crash)
+        && posts.all(|post| {
+            (has("Unsignaled") || !post.unsignaled) && (has("Immediate") || !post.immediate)
+        });
     let shape = shape.canonical();
     let shared = shape.accesses().any(|(thread, _, access)| {
-        let meets = |(other, _, found): (usize, usize, super::shape::Access)| {
+        let meets = |(other, _, found): (usize, usize, Access)| {
             other != thread && found.place == access.place && (found.writes || access.writes)
         };
         shape.accesses().any(meets)
     });
+    let small = shape.threads.iter().all(|thread| thread.body.len() <= bounds.thread);
     let is_good = defined
-        && shared
+        && (shared || crash || shape.has_messages())
+        && (small && shape.size() <= bounds.size)
+        && !(crash && shape.has_what_crashes_do_not())
         && shape.nodes() <= bounds.nodes
         && (completion != Completion::Never || !has_wait(&shape))
         && shape.waits_for_something(completion);
     is_good.then_some(shape)
+}
+
+/// Adds receives for messages: one thread of the target has all of a queue pair.
+fn receives(below: &mut impl FnMut(usize) -> usize, shape: &mut Shape) {
+    let mut pairs: BTreeMap<(usize, (u8, u8)), usize> = BTreeMap::new();
+    for (sender, thread) in shape.threads.iter().enumerate() {
+        for at in (0..thread.body.len()).filter(|at| thread.is_message(*at)) {
+            let Some(pair) = shape.queue_pair_of(thread, at) else { continue };
+            *pairs.entry((sender, pair)).or_default() += 1;
+        }
+    }
+    for ((sender, (node, queue_pair)), messages) in pairs {
+        let at_node = |at: &usize| shape.threads[*at].node == node;
+        let takers: Vec<usize> = (0..shape.threads.len()).filter(at_node).collect();
+        let Some(taker) = takers.get(below(takers.len())) else { continue };
+        let (sender, post) = (sender as u8, Post { queue_pair, ..Post::default() });
+        let buffers: Vec<Location> = (0..shape.homes.len() as u8)
+            .filter(|at| shape.homes[usize::from(*at)] == node)
+            .collect();
+        // Now and then one too few, which blocks, or one too many.
+        let count = match below(16) {
+            0 => messages - 1,
+            1 => messages + 1,
+            _ => messages,
+        };
+        let mut first = 0;
+        for _ in 0..count {
+            let into = buffers.get(below(buffers.len() + 1)).copied();
+            let thread = &mut shape.threads[*taker];
+            // Early more often than late: a receive that comes late only makes the message wait.
+            let late = thread.body.len() - first;
+            let at = first + below(late + 1).min(below(late + 1));
+            thread.insert(at, Step::Receive { thread: sender, into }, post);
+            first = at + 1;
+        }
+        for _ in 0..count.min(messages) {
+            if below(4) == 0 {
+                continue;
+            }
+            let thread = &mut shape.threads[*taker];
+            let at = below(thread.body.len() + 1);
+            thread.insert(at, Step::PollReceive { thread: sender }, post);
+        }
+    }
 }
 
 fn has_wait(shape: &Shape) -> bool {
@@ -178,13 +254,18 @@ fn pick(below: &mut impl FnMut(usize) -> usize, weights: &Weights) -> &'static s
     "r"
 }
 
+/// How many words the arrays have.
+const WORDS: u8 = 2;
+
+/// A step of a kind for a thread, given the number of nodes and the location of the first array: each node
+/// has one.
 fn step(
     below: &mut impl FnMut(usize) -> usize,
     kind: &str,
     shape: &mut Shape,
-    thread: usize,
-    nodes: usize,
+    (thread, nodes, arrays): (usize, usize, Location),
 ) -> Option<Step> {
+    let array = |node: u8| arrays + node * WORDS;
     let own = shape.threads[thread].node;
     // One remote operation in eight goes to the thread's own node (loopback).
     let other = match nodes {
@@ -219,6 +300,21 @@ fn step(
         "rfence" => Step::RemoteFence { node: other },
         "flush" => Step::Flush { node: other },
         "atomicwrite" => Step::AtomicWrite { to },
+        "persist" => Step::Persist { node: other },
+        "send" | "sendimm" => Step::Send { node: other, from: (below(2) == 0).then_some(at) },
+        "putimm" => Step::PutValue { to },
+        "wput" => Step::PutWords { to: array(other), from: array(own), words: WORDS },
+        "wget" => Step::GetWords { from: array(other), into: array(own), words: WORDS },
+        "index" => {
+            let body = &shape.threads[thread].body;
+            let is_read = |at: &usize| matches!(body[*at], Step::Read { .. });
+            let reads: Vec<usize> = (0..body.len()).filter(is_read).collect();
+            let index = *reads.get(below(reads.len()))? as u8;
+            match below(2) {
+                0 => Step::ReadAt { at: array(own), words: WORDS, index },
+                _ => Step::PutAt { to: array(other), words: WORDS, index },
+            }
+        }
         "wait" => {
             let thread = &shape.threads[thread];
             let waited = |step: usize| thread.body.contains(&Step::Await { step: step as u8 });

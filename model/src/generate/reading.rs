@@ -2,7 +2,8 @@
 
 use lang::program::{Expr, Program, PutSource, Stmt, StmtKind, Towards};
 
-use super::shape::{Location, Post, Shape, Step, Thread};
+use super::shape::{Location, Shape, Thread};
+use super::step::{Post, Step};
 
 impl Shape {
     /// The canonical shape of a program. `None` if it has branches or loops, if a location does not begin
@@ -15,7 +16,8 @@ impl Shape {
         let node = |node: lang::program::NodeId| u8::try_from(node.0.checked_sub(1)?).ok();
         let homes: Option<Vec<u8>> =
             program.locations.iter().map(|location| node(location.node)).collect();
-        let mut shape = Self { threads: Vec::new(), homes: homes? };
+        let crash = program.crash.is_some();
+        let mut shape = Self { threads: Vec::new(), homes: homes?, crash };
         u8::try_from(shape.homes.len()).ok()?;
         let mut written: Vec<(Location, u64)> = Vec::new();
         let is_nameless = |read: &&Stmt| {

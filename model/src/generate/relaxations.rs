@@ -10,7 +10,8 @@ use lang::cat::model::{DefinitionKind, Model};
 
 use super::orders::Port;
 use super::segments::Segment;
-use super::shape::{Completion, Shape, Side, Step, Thread};
+use super::shape::{Completion, Shape, Thread};
+use super::step::{Side, Step};
 
 /// What is known about an event of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,7 +231,7 @@ fn thread(
         events.push(relaxation.to);
     }
     join(&mut events, exit);
-    let mut shape = Shape { threads: vec![Thread::default()], homes: Vec::new() };
+    let mut shape = Shape { threads: vec![Thread::default()], ..Shape::default() };
     let kinds = events.iter().map(|event| match event {
         Event::Kind(kind) => *kind,
         Event::Write => Kind::CpuWrite,

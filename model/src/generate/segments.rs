@@ -8,7 +8,8 @@ use lang::cat::model::Model;
 use lang::limits;
 
 use super::orders::{Edge, Ordered, Port};
-use super::shape::{Access, Completion, Shape, Step, Thread};
+use super::shape::{Completion, Shape, Thread};
+use super::step::{Access, Step};
 
 /// One thread, and a path through it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +58,7 @@ fn access(shape: &Shape, port: Port) -> Option<Access> {
 /// All threads of at most `longest` steps over these statements.
 pub fn words(longest: usize, calls: &[&str], completion: Completion) -> Vec<Shape> {
     let mut all = Vec::new();
-    let mut last = vec![Shape { threads: vec![Thread::default()], homes: Vec::new() }];
+    let mut last = vec![Shape { threads: vec![Thread::default()], ..Shape::default() }];
     for length in 1..=longest {
         let longer = |shape: &Shape| extended(shape, calls, completion, length, longest);
         // In a long thread, the statements in the middle must be there to order its ends.
@@ -85,6 +86,7 @@ fn orders(step: &Step) -> bool {
             | Step::Get { .. }
             | Step::PutValue { .. }
             | Step::Flush { .. }
+            | Step::Persist { .. }
             | Step::AtomicWrite { .. }
             | Step::Rfaa { .. }
     )
@@ -320,6 +322,7 @@ fn renumbered(shape: &Shape) -> Shape {
     Shape {
         threads: vec![Thread { node: 0, body, posts }],
         homes: places.iter().map(|place| index(&nodes, shape.homes[usize::from(*place)])).collect(),
+        crash: shape.crash,
     }
 }
 

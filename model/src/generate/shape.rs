@@ -7,6 +7,8 @@
 
 use std::collections::BTreeSet;
 
+use super::step::{Access, Post, Step};
+
 /// The number of a location in its shape, from 0.
 pub type Location = u8;
 
@@ -19,157 +21,6 @@ pub enum Completion {
     Wait,
     /// Not at all.
     Never,
-}
-
-/// One statement. [`Step::Await`] can stand for several polls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(
-    missing_docs,
-    reason = "the fields are places; what they are for is said with each statement"
-)]
-pub enum Step {
-    /// `x := v`
-    Write { at: Location },
-    /// `a := x`
-    Read { at: Location },
-    /// `a := CAS(x, …)`. With `hits` it expects the initial value, else a value that never occurs.
-    Cas { at: Location, hits: bool },
-    /// `a := FAA(x, v)`
-    Faa { at: Location },
-    /// `Mfence`
-    Fence,
-    /// `x^n := v`
-    PutValue { to: Location },
-    /// `x^n := y`
-    Put { to: Location, from: Location },
-    /// `y := x^n`
-    Get { from: Location, into: Location },
-    /// `RCAS(y, x^n, …)`, with `hits` as in [`Step::Cas`].
-    Rcas { at: Location, into: Location, hits: bool },
-    /// `RFAA(y, x^n, v)`
-    Rfaa { at: Location, into: Location },
-    /// Waits for the operation of an earlier step of the same thread.
-    Await { step: u8 },
-    /// `Rfence(n)`
-    RemoteFence { node: u8 },
-    /// `Flush(n)`
-    Flush { node: u8 },
-    /// `AtomicWrite(x^n, v)`
-    AtomicWrite { to: Location },
-}
-
-/// Which side of a statement an access is on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Side {
-    /// On the thread's own node, by the CPU or the NIC.
-    Local,
-    /// On the node that a remote operation targets.
-    Remote,
-}
-
-/// An access to a location.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Access {
-    /// The location.
-    pub place: Location,
-    /// The side of the statement that the access is on.
-    pub side: Side,
-    /// Whether the access reads.
-    pub reads: bool,
-    /// Whether the access writes.
-    pub writes: bool,
-}
-
-impl Step {
-    /// The accesses of the statement. The remote access comes first.
-    pub fn accesses(self) -> impl Iterator<Item = Access> {
-        let access = |place, side, reads, writes| Some(Access { place, side, reads, writes });
-        let (local, remote) = (Side::Local, Side::Remote);
-        let pair = match self {
-            Self::Write { at } => [access(at, local, false, true), None],
-            Self::Read { at } => [access(at, local, true, false), None],
-            Self::Cas { at, hits } => [access(at, local, true, hits), None],
-            Self::Faa { at } => [access(at, local, true, true), None],
-            Self::PutValue { to } | Self::AtomicWrite { to } => {
-                [access(to, remote, false, true), None]
-            }
-            Self::Put { to, from } => {
-                [access(to, remote, false, true), access(from, local, true, false)]
-            }
-            Self::Get { from, into } => {
-                [access(from, remote, true, false), access(into, local, false, true)]
-            }
-            Self::Rcas { at, into, hits } => {
-                [access(at, remote, true, hits), access(into, local, false, true)]
-            }
-            Self::Rfaa { at, into } => {
-                [access(at, remote, true, true), access(into, local, false, true)]
-            }
-            Self::Fence | Self::Await { .. } | Self::RemoteFence { .. } | Self::Flush { .. } => {
-                [None, None]
-            }
-        };
-        pair.into_iter().flatten()
-    }
-
-    /// Whether the statement is a remote operation, which completes.
-    pub fn is_operation(self) -> bool {
-        matches!(self, Self::Flush { .. }) || self.target().is_some()
-    }
-
-    /// The remote location, for remote operations. A flush has none.
-    pub fn target(self) -> Option<Location> {
-        self.accesses().find(|access| access.side == Side::Remote).map(|access| access.place)
-    }
-
-    /// The step with every location and node renamed.
-    pub fn renamed(self, place: &impl Fn(Location) -> Location, node: &impl Fn(u8) -> u8) -> Self {
-        match self {
-            Self::Write { at } => Self::Write { at: place(at) },
-            Self::Read { at } => Self::Read { at: place(at) },
-            Self::Cas { at, hits } => Self::Cas { at: place(at), hits },
-            Self::Faa { at } => Self::Faa { at: place(at) },
-            Self::PutValue { to } => Self::PutValue { to: place(to) },
-            Self::AtomicWrite { to } => Self::AtomicWrite { to: place(to) },
-            Self::Put { to, from } => Self::Put { to: place(to), from: place(from) },
-            Self::Get { from, into } => Self::Get { from: place(from), into: place(into) },
-            Self::Rcas { at, into, hits } => Self::Rcas { at: place(at), into: place(into), hits },
-            Self::Rfaa { at, into } => Self::Rfaa { at: place(at), into: place(into) },
-            Self::RemoteFence { node: at } => Self::RemoteFence { node: node(at) },
-            Self::Flush { node: at } => Self::Flush { node: node(at) },
-            Self::Fence | Self::Await { .. } => self,
-        }
-    }
-
-    /// The name of the statement in models; `None` for waits.
-    pub fn call(self) -> Option<&'static str> {
-        Some(match self {
-            Self::Write { .. } => "Write",
-            Self::Read { .. } => "Read",
-            Self::Cas { .. } => "CAS",
-            Self::Faa { .. } => "FAA",
-            Self::Fence => "Mfence",
-            Self::PutValue { .. } | Self::Put { .. } => "Put",
-            Self::Get { .. } => "Get",
-            Self::Rcas { .. } => "RCAS",
-            Self::Rfaa { .. } => "RFAA",
-            Self::RemoteFence { .. } => "Rfence",
-            Self::Flush { .. } => "Flush",
-            Self::AtomicWrite { .. } => "AtomicWrite",
-            Self::Await { .. } => return None,
-        })
-    }
-}
-
-/// How a remote operation is posted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Post {
-    /// The number of its queue pair among those of the thread to the same node. A remote fence has one too.
-    pub queue_pair: u8,
-    /// It has no completion, so nothing waits for it.
-    pub unsignaled: bool,
-    /// A [`Step::Put`] whose source the CPU reads when it posts it.
-    pub inline: bool,
 }
 
 /// A thread: its node, from 0, and its steps.
@@ -195,6 +46,24 @@ impl Thread {
         self.posts.get(step).copied().unwrap_or_default()
     }
 
+    /// Whether a step is a message, which consumes a receive.
+    pub fn is_message(&self, step: usize) -> bool {
+        matches!(self.body[step], Step::Send { .. }) || self.post(step).immediate
+    }
+
+    /// Puts a step before another one, or at the end.
+    pub fn insert(&mut self, at: usize, step: Step, post: Post) {
+        let later = |step: Step| match step.earlier() {
+            Some(earlier) if usize::from(earlier) >= at => step.referring_to(earlier + 1),
+            _ => step,
+        };
+        let mut posts: Vec<Post> = (0..self.body.len()).map(|step| self.post(step)).collect();
+        posts.insert(at, post);
+        self.body.iter_mut().for_each(|step| *step = later(*step));
+        self.body.insert(at, step);
+        *self = std::mem::take(self).posted(posts);
+    }
+
     /// Whether a step is a remote operation with a completion.
     pub fn completes(&self, step: usize) -> bool {
         self.body[step].is_operation() && !self.post(step).unsignaled
@@ -217,6 +86,8 @@ pub struct Shape {
     pub threads: Vec<Thread>,
     /// The node of each location.
     pub homes: Vec<u8>,
+    /// Whether all nodes crash at some moment.
+    pub crash: bool,
 }
 
 impl Shape {
@@ -238,7 +109,10 @@ impl Shape {
     /// The target node of a step, if it is a remote operation or a remote fence.
     pub fn node_of(&self, step: Step) -> Option<u8> {
         match step {
-            Step::RemoteFence { node } | Step::Flush { node } => Some(node),
+            Step::RemoteFence { node }
+            | Step::Flush { node }
+            | Step::Persist { node }
+            | Step::Send { node, .. } => Some(node),
             _ => step.target().map(|place| self.homes[usize::from(place)]),
         }
     }
@@ -247,6 +121,43 @@ impl Shape {
     /// fence.
     pub fn queue_pair_of(&self, thread: &Thread, step: usize) -> Option<(u8, u8)> {
         Some((self.node_of(thread.body[step])?, thread.post(step).queue_pair))
+    }
+
+    /// Whether some thread receives messages.
+    pub fn has_messages(&self) -> bool {
+        self.threads.iter().flat_map(|thread| &thread.body).any(|step| step.sender().is_some())
+    }
+
+    /// Whether there are statements that programs with a crash do not have: messages, and indices.
+    pub fn has_what_crashes_do_not(&self) -> bool {
+        let has_index = |step: &Step| matches!(step, Step::PutAt { .. } | Step::ReadAt { .. });
+        self.threads.iter().any(|thread| {
+            let mut steps = (0..thread.body.len()).map(|at| (at, &thread.body[at]));
+            steps.any(|(at, step)| {
+                has_index(step) || thread.is_message(at) || step.sender().is_some()
+            })
+        })
+    }
+
+    /// Whether some thread receives from a thread that sends nothing on that queue pair.
+    fn receives_from_nobody(&self) -> bool {
+        self.threads.iter().any(|thread| {
+            let mut steps =
+                (0..thread.body.len()).filter_map(|at| Some((at, thread.body[at].sender()?)));
+            steps.any(|(at, sender)| {
+                let pair = Some((thread.node, thread.post(at).queue_pair));
+                let sender = &self.threads[usize::from(sender)];
+                let mut sent = (0..sender.body.len()).filter(|at| sender.is_message(*at));
+                !sent.any(|at| self.queue_pair_of(sender, at) == pair)
+            })
+        })
+    }
+
+    /// The arrays: the first word of each, and how many words it has. A location that no statement names as a
+    /// part of an array is none.
+    pub fn arrays(&self) -> BTreeSet<(Location, u8)> {
+        let steps = self.threads.iter().flat_map(|thread| &thread.body);
+        steps.flat_map(|step| step.arrays().map(|first| (first, step.words()))).collect()
     }
 
     /// All accesses, with thread and step.
@@ -297,7 +208,7 @@ impl Shape {
         })
     }
 
-    /// Removes a step, and the waits that lose their meaning without it. Also returns the new positions of
+    /// Removes a step, and the steps that lose their meaning without it. Also returns the new positions of
     /// the thread's other steps.
     pub fn without(
         &self,
@@ -313,10 +224,11 @@ impl Shape {
         for (at, kept) in old.iter().enumerate() {
             let renumbered = match kept {
                 _ if at == step => None,
-                Step::Await { step: awaited } => {
-                    places[usize::from(*awaited)].map(|awaited| Step::Await { step: awaited as u8 })
-                }
-                other => Some(*other),
+                other => match other.earlier() {
+                    Some(earlier) => places[usize::from(earlier)]
+                        .map(|earlier| other.referring_to(earlier as u8)),
+                    None => Some(*other),
+                },
             };
             places.push(renumbered.map(|_| body.len()));
             posts.extend(renumbered.map(|_| self.threads[thread].post(at)));
@@ -344,7 +256,11 @@ impl Shape {
         let mut found = BTreeSet::new();
         for (index, thread) in self.threads.iter().enumerate() {
             for (at, step) in thread.body.iter().enumerate() {
-                found.insert(self.without(index, at, completion).0.canonical());
+                let smaller = self.without(index, at, completion).0;
+                // Who receives from nobody has no meaning.
+                if !smaller.receives_from_nobody() {
+                    found.insert(smaller.canonical());
+                }
                 let Step::Await { step: awaited } = step else { continue };
                 for earlier in 0..*awaited {
                     if !thread.completes(earlier.into()) {

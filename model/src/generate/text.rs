@@ -10,7 +10,8 @@ use lang::litmus::ast::{
 use lang::outcome::{Outcome, Value};
 use lang::program::BinaryOp;
 
-use super::shape::{Access, Completion, Shape, Side, Step};
+use super::shape::{Completion, Shape};
+use super::step::{Access, Side, Step};
 
 /// The texts of a file beside its program and verdicts.
 #[derive(Clone, Debug, Default)]
@@ -69,8 +70,8 @@ pub fn text(mut file: File, words: &Words) -> String {
     let models = words.models.iter().map(|model| build::name(model, place)).collect();
     let kinds = some(&words.title).map(HeaderKind::Title).into_iter();
     let kinds = kinds.chain(some(&words.source).map(HeaderKind::Source));
-    let kinds = kinds.chain(file.header.into_iter().map(|line| line.kind));
     let kinds = kinds.chain((!words.models.is_empty()).then_some(HeaderKind::Models(models)));
+    let kinds = kinds.chain(file.header.into_iter().map(|line| line.kind));
     file.header = kinds.map(|kind| HeaderLine { kind, place }).collect();
     file.name = build::name(&words.name, place);
     let comment = |text: String, line| Comment {
@@ -147,6 +148,9 @@ fn words(shape: &Shape, completion: Completion, thread: usize) -> String {
         Step::Cas { hits: false, .. } => "casmiss",
         Step::Faa { .. } => "faa",
         Step::Fence => "mfence",
+        Step::PutValue { .. } if post(at).immediate => "putimm",
+        Step::Put { .. } if post(at).immediate => "copyimm",
+        Step::Send { .. } if post(at).immediate => "sendimm",
         Step::PutValue { .. } => "put",
         Step::Put { .. } if post(at).inline => "inline",
         Step::Put { .. } => "copy",
@@ -159,7 +163,15 @@ fn words(shape: &Shape, completion: Completion, thread: usize) -> String {
         Step::Await { .. } => "poll",
         Step::RemoteFence { .. } => "rfence",
         Step::Flush { .. } => "flush",
+        Step::Persist { .. } => "persist",
         Step::AtomicWrite { .. } => "atomicwrite",
+        Step::Send { .. } => "send",
+        Step::Receive { .. } => "recv",
+        Step::PollReceive { .. } => "pollrecv",
+        Step::PutWords { .. } => "wput",
+        Step::GetWords { .. } => "wget",
+        Step::PutAt { .. } => "iput",
+        Step::ReadAt { .. } => "ir",
     };
     let words = body.iter().enumerate().map(|(at, step)| match post(at).unsignaled {
         true => format!("unsignaled-{}", word(at, step)),
@@ -170,6 +182,9 @@ fn words(shape: &Shape, completion: Completion, thread: usize) -> String {
 
 /// The family: the first and the last access of each thread to shared locations decide it.
 fn family(shape: &Shape) -> &'static str {
+    if shape.crash {
+        return "Crash";
+    }
     let shared = |access: &Access| {
         let same = |(.., other): &(usize, usize, Access)| other.place == access.place;
         shape.accesses().filter(same).count() > 1

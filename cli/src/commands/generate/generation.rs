@@ -45,10 +45,10 @@ enum Output {
 }
 
 impl Output {
-    fn counts(&self) -> Counts {
+    fn counts(&self) -> &Counts {
         match self {
-            Self::Suite(suite) => suite.counts,
-            Self::Part(part) => part.counts,
+            Self::Suite(suite) => &suite.counts,
+            Self::Part(part) => &part.counts,
         }
     }
 
@@ -154,6 +154,7 @@ impl<'m> Generation<'m> {
                     "tried": counts.tried,
                     "undecided": counts.undecided,
                     "unlisted": counts.unlisted,
+                    "empty": counts.empty,
                     "seconds": self.began.elapsed().as_secs_f64(),
                 })
             )),
@@ -172,6 +173,9 @@ impl<'m> Generation<'m> {
                         "  not written, with more outcomes than a file lists: {}\n",
                         counts.unlisted
                     );
+                }
+                for unit in &counts.empty {
+                    text += &format!("  no test: {unit}\n");
                 }
                 terminal.out(&text);
             }

@@ -28,9 +28,10 @@ use crate::terminal::Terminal;
 /// For every rule of the model (each axiom, each part of a union, each table cell), all programs within the
 /// bounds that have an outcome which is forbidden, and allowed when that rule alone is dropped; and of which
 /// no statement can be dropped without losing that. Beside each stands its twin, in which one ordering is
-/// missing and the outcome is allowed. For a model of coreRMA, a test is a program of at most --size actions
-/// (initial writes included) and --threads processes with an execution that one application of the rule
-/// forbids, as in the model's paper (§6.1).
+/// missing and the outcome is allowed. A rule of which no test comes so, as it is about messages or crashes,
+/// has tests from random programs, made as small. For a model of coreRMA, a test is a program of at most
+/// --size actions (initial writes included) and --threads processes with an execution that one application
+/// of the rule forbids, as in the model's paper (§6.1).
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -197,5 +198,40 @@ fn unit(
         let shapes = timeout.within(|| pivot.of_size(size));
         map_in_order(&shapes, jobs, &generation.stop, work, each);
     }
+    if unit.made.is_empty() && unit.undecided == 0 {
+        draw(generation, &pivot, change, bounds, &mut unit);
+    }
     unit
+}
+
+/// How many random programs are tried for a rule that has no other test.
+const DRAWN: u64 = 4_000;
+/// How many of them may come to a test.
+const MOST_DRAWN: usize = 4;
+
+/// Tests of a change from random programs.
+fn draw(
+    generation: &Generation<'_>,
+    pivot: &Pivot<'_>,
+    change: &Change,
+    bounds: Bounds,
+    unit: &mut Unit,
+) {
+    let (vocabulary, model) = (generation.vocabulary, generation.model.model());
+    let look = |number: &u64| {
+        let Some(shape) = pivot.drawn(*number, bounds)? else { return Ok(Tried::Nothing) };
+        let Some(found) = pivot.check(&shape)? else { return Ok(Tried::Nothing) };
+        let draft = Draft::new(&found.shape, &found.test, &found.condition).canonical();
+        make(draft, vocabulary.completion, model, change.allows_more)
+    };
+    let work = |number: &u64| generation.timeout.within(|| look(number));
+    let each = |_: &u64, tried| {
+        unit.take(tried);
+        match unit.made.len() < MOST_DRAWN {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    };
+    let numbers: Vec<u64> = (0..DRAWN).collect();
+    map_in_order(&numbers, generation.jobs, &generation.stop, work, each);
 }

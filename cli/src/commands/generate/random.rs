@@ -34,7 +34,9 @@ pub struct Arguments {
     count: u64,
     /// How often statements are taken, as in 'put=8,mfence=0'; what is not named keeps its weight of w=4,
     /// r=5, cas=1, faa=1, mfence=1, put=4, copy=2, get=4, rcas=2, rfaa=2, wait=4, rfence=1,
-    /// inline=0 (puts whose source is read at the post), flush=0, atomicwrite=0
+    /// inline=0 (puts whose source is read at the post), flush=0, atomicwrite=0, persist=0 (if not 0, all
+    /// nodes crash), send=0, sendimm=0, putimm=0 (receives are added for them), wput=0, wget=0 (of arrays),
+    /// index=0 (reads and puts of the word of an array that a value chooses)
     #[arg(long, value_name = "WEIGHTS", default_value = "")]
     weights: Weights,
     /// The most queue pairs that a thread has to one node

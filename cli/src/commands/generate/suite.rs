@@ -91,7 +91,7 @@ pub struct Unit {
 }
 
 /// How many tests were written, and how many were known.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Counts {
     /// Files.
     pub files: usize,
@@ -103,12 +103,15 @@ pub struct Counts {
     pub undecided: u64,
     /// Those without a claim that have more outcomes than a file lists: no test comes of them.
     pub unlisted: u64,
+    /// The names of units of which no test came.
+    pub empty: Vec<String>,
 }
 
 impl Counts {
     /// Counts a unit; its files are for the caller to count.
     pub fn take(&mut self, unit: &Unit) {
         self.units += 1;
+        self.empty.extend(unit.made.is_empty().then(|| unit.name.clone()));
         self.tried += unit.tried;
         self.undecided += unit.undecided;
         self.unlisted += unit.unlisted;
@@ -226,6 +229,7 @@ impl Suite {
             let path = self.journal.path().display();
             Failure::Usage(format!("{path}: expected lines of a suite, found another line"))
         })?;
+        self.counts.empty.extend(line.tests.is_empty().then(|| line.unit.clone()));
         for Named { name, key } in line.tests {
             if self.names.insert(key, name.clone()).is_none() {
                 self.used.insert(name);

@@ -10,7 +10,8 @@ use lang::litmus::methods::Method;
 use lang::{Dialect, Test};
 use skeleton::Stamp;
 
-use crate::generate::program::{checked, pick};
+use crate::generate::naming::pick;
+use crate::generate::program::checked;
 
 /// The number of a location in its program, from 0.
 pub type Location = u8;

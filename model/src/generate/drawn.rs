@@ -1,0 +1,72 @@
+//! Tests of a rule from random programs, for rules that the candidates of [`super::search`] say nothing
+//! about: these are made of the statements of the papers, and some rules are about others.
+
+use super::distinguish::Undecided;
+use super::pivot::Pivot;
+use super::random::{Posting, Seed, Weights, random};
+use super::search::Bounds;
+use super::shape::Shape;
+
+/// What kinds of programs are drawn in turn, each if the model defines the statement.
+const PROFILES: [(&str, &str); 4] = [
+    ("Crash", "persist=6,flush=1,atomicwrite=1,wait=6,put=6,mfence=0,wput=1"),
+    ("Flush", "flush=6,atomicwrite=4,wait=5"),
+    ("Send", "send=5,sendimm=1,putimm=3,wait=5"),
+    ("Put", "wput=4,wget=4,index=2,wait=5"),
+];
+/// Larger programs are drawn than tests may be: most of their statements are dropped again.
+const MORE: usize = 3;
+
+impl Pivot<'_> {
+    /// The test that a random program shrinks to, if the rule matters to the program. The same number gives
+    /// the same program. The test is minimal ([`Pivot::check`]), and within the bounds.
+    ///
+    /// # Errors
+    /// Fails if the engine has no answer for a program on the way.
+    pub fn drawn(&self, number: u64, bounds: Bounds) -> Result<Option<Shape>, Undecided> {
+        let calls = &self.vocabulary.calls;
+        let known = PROFILES.iter().filter(|(call, _)| calls.contains(call));
+        let profiles: Vec<&str> = known.map(|(_, weights)| *weights).collect();
+        let Some(count) = std::num::NonZero::new(profiles.len()) else { return Ok(None) };
+        let profile = profiles[(number % count.get() as u64) as usize];
+        // A test checks that all profiles can be read.
+        let weights: Weights = profile.parse().unwrap_or_default();
+        let posting = Posting {
+            queue_pairs: if number.is_multiple_of(3) { 2 } else { 1 },
+            unsignaled: if number.is_multiple_of(5) { 4 } else { 0 },
+        };
+        let larger = Bounds { size: bounds.size + MORE, thread: bounds.thread + MORE, ..bounds };
+        let seed = Seed { seed: 1, number };
+        let Some(mut shape) = random(seed, posting, &weights, self.vocabulary, &larger) else {
+            return Ok(None);
+        };
+        if !self.differ(shape.clone())? {
+            return Ok(None);
+        }
+        'smaller: loop {
+            for smaller in shape.smaller(self.vocabulary.completion) {
+                if self.differ(smaller.clone())? {
+                    shape = smaller;
+                    continue 'smaller;
+                }
+            }
+            break;
+        }
+        let is_within = shape.size() <= bounds.size
+            && shape.threads.iter().all(|thread| thread.body.len() <= bounds.thread);
+        Ok(Some(shape).filter(|_| is_within))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_can_be_read() {
+        for (call, weights) in PROFILES {
+            assert!(lang::cat::model::CALLS.contains(&call), "{call}");
+            weights.parse::<Weights>().expect(weights);
+        }
+    }
+}
