@@ -5,7 +5,7 @@ use std::hash::Hasher;
 use rustc_hash::FxHasher;
 
 /// A set of byte strings, numbered from 0 in the order in which they were added.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct StateSet {
     bytes: Vec<u8>,
     /// The index in `bytes` at which each string starts. It ends where the next one starts.

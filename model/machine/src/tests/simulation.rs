@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use super::load::{faulty, outcome, outcomes, test};
 use super::random_programs::{Shape, program};
-use crate::{Fault, FaultSet, Histogram, Limits, Random, Simulator, Variant, explore, serial};
+use crate::{
+    FAULTS, Fault, FaultSet, Histogram, Limits, Random, Simulator, Variant, explore, serial,
+};
 
 const SB: &str = "x^2 := 1; Poll(2); a := y || y^1 := 1; Poll(1); b := x";
 
@@ -55,6 +57,35 @@ fn every_outcome_is_one_of_the_explorer() {
         }
     }
     assert!(10 * seen > 9 * all, "only {seen} of {all} outcomes seen");
+}
+
+/// A chart changes nothing but the time: programs with loops, and machines with faults.
+#[test]
+fn charts_change_no_run() {
+    let shape = Shape {
+        nodes: 2,
+        threads: 3,
+        statements: (1, 5),
+        locations_per_node: 1,
+        variant: Variant::RdmaTso,
+        loops: true,
+        shared_polls: true,
+    };
+    let (mut ended, mut unfinished) = (0, 0);
+    for seed in 0..20 {
+        let test = program(seed, shape);
+        let faults = match seed % 4 {
+            0 => FaultSet::NONE.with(FAULTS[seed as usize % FAULTS.len()].fault),
+            _ => FaultSet::NONE,
+        };
+        let simulator = Simulator::new(&test, Variant::RdmaTso, faults).unwrap();
+        let with = simulator.clone().run(&mut Random::new(seed), 3_000);
+        let without = simulator.without_chart().run(&mut Random::new(seed), 3_000);
+        assert_eq!(with, without, "{seed}");
+        ended += with.outcomes.len();
+        unfinished += with.unfinished;
+    }
+    assert!(ended > 100 && unfinished > 0, "{ended} outcomes, {unfinished} unfinished");
 }
 
 /// A message waits for a receive of another thread, and a poll of receives for a message of another thread.
