@@ -155,7 +155,7 @@ impl Queues {
             if *steps >= step_bound {
                 return Run::Unfinished;
             }
-            if *steps % REDRAW == 0 {
+            if (*steps).is_multiple_of(REDRAW) {
                 self.draw_weights(random);
                 self.weigh();
             }
@@ -205,7 +205,7 @@ impl Queues {
                 return InChart::Left((by.agent as usize, slot));
             }
             *steps += 1;
-            if *steps % REDRAW == 0 {
+            if (*steps).is_multiple_of(REDRAW) {
                 self.draw_weights(random);
             }
             *steps += edge.computing;
