@@ -4,7 +4,7 @@
 use super::distinguish::Undecided;
 use super::pivot::Pivot;
 use super::random::{Posting, Seed, Weights, random};
-use super::search::Bounds;
+use super::search::{Bounds, Vocabulary};
 use super::shape::Shape;
 
 /// What kinds of programs are drawn in turn, each if the model defines the statement.
@@ -16,6 +16,13 @@ const PROFILES: [(&str, &str); 4] = [
 ];
 /// Larger programs are drawn than tests may be: most of their statements are dropped again.
 const MORE: usize = 3;
+
+impl Vocabulary {
+    /// Whether there are statements of which the candidates of the search have none.
+    pub fn has_others(&self) -> bool {
+        ["Send", "Flush", "Crash"].iter().any(|call| self.calls.contains(call))
+    }
+}
 
 impl Pivot<'_> {
     /// The test that a random program shrinks to, if the rule matters to the program. The same number gives

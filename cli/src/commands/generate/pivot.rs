@@ -198,7 +198,9 @@ fn unit(
         let shapes = timeout.within(|| pivot.of_size(size));
         map_in_order(&shapes, jobs, &generation.stop, work, each);
     }
-    if unit.made.is_empty() && unit.undecided == 0 {
+    // Cells are about events of all kinds of statements, so the search has shown them or they are implied.
+    let has_others = change.cell().is_none() && vocabulary.has_others();
+    if has_others && unit.made.is_empty() && unit.undecided == 0 {
         draw(generation, &pivot, change, bounds, &mut unit);
     }
     unit
