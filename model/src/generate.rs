@@ -10,7 +10,7 @@ pub mod cycles;
 pub mod differences;
 pub mod distinguish;
 pub mod draft;
-mod drawn;
+pub mod drawn;
 pub mod every;
 pub mod naming;
 pub mod orders;

@@ -71,7 +71,8 @@ impl Draft {
         let mut seen = BTreeSet::new();
         for twin in self.variants(completion) {
             let size = |shape: &Shape| shape.threads.iter().all(|thread| !thread.body.is_empty());
-            if twin.claim.is_empty() || !size(&twin.shape) || !seen.insert(twin.clone()) {
+            let has_sense = size(&twin.shape) && !twin.shape.receives_from_nobody();
+            if twin.claim.is_empty() || !has_sense || !seen.insert(twin.clone()) {
                 continue;
             }
             let Some((test, condition)) = twin.test(completion) else { continue };
@@ -88,7 +89,11 @@ impl Draft {
         let is_order = |step: &Step| {
             matches!(
                 step,
-                Step::Fence | Step::Await { .. } | Step::RemoteFence { .. } | Step::Flush { .. }
+                Step::Fence
+                    | Step::Await { .. }
+                    | Step::RemoteFence { .. }
+                    | Step::Flush { .. }
+                    | Step::Persist { .. }
             )
         };
         let places: Vec<(usize, usize)> = (0..self.shape.threads.len())
@@ -284,8 +289,8 @@ impl Draft {
         }
     }
 
-    /// The verdicts under a model: of the claim, and of all outcomes if they are not too many. A draft
-    /// without a claim has none if there are no outcomes, or too many.
+    /// The verdicts under a model: of the claim, and of all outcomes if they are not too many (`exactly {}` if
+    /// no execution ends). A draft without a claim has none if they are too many, or nothing is observed.
     ///
     /// # Errors
     /// Fails if the engine cannot find all outcomes, or if the claim cannot be observed.
@@ -306,7 +311,7 @@ impl Draft {
             let claim = text::condition(&claimed, &values);
             verdicts.push(text::verdict(claim, found.iter().any(holds)));
         }
-        if found.len() <= MOST_LISTED && !names.is_empty() && !found.is_empty() {
+        if found.len() <= MOST_LISTED && !names.is_empty() {
             verdicts.push(text::exactly(&names, &found));
         }
         Ok(verdicts)

@@ -31,38 +31,51 @@ impl Pivot<'_> {
     /// # Errors
     /// Fails if the engine has no answer for a program on the way.
     pub fn drawn(&self, number: u64, bounds: Bounds) -> Result<Option<Shape>, Undecided> {
-        let calls = &self.vocabulary.calls;
-        let known = PROFILES.iter().filter(|(call, _)| calls.contains(call));
-        let profiles: Vec<&str> = known.map(|(_, weights)| *weights).collect();
-        let Some(count) = std::num::NonZero::new(profiles.len()) else { return Ok(None) };
-        let profile = profiles[(number % count.get() as u64) as usize];
-        // A test checks that all profiles can be read.
-        let weights: Weights = profile.parse().unwrap_or_default();
-        let posting = Posting {
-            queue_pairs: if number.is_multiple_of(3) { 2 } else { 1 },
-            unsignaled: if number.is_multiple_of(5) { 4 } else { 0 },
-        };
-        let larger = Bounds { size: bounds.size + MORE, thread: bounds.thread + MORE, ..bounds };
-        let seed = Seed { seed: 1, number };
-        let Some(mut shape) = random(seed, posting, &weights, self.vocabulary, &larger) else {
-            return Ok(None);
-        };
-        if !self.differ(shape.clone())? {
-            return Ok(None);
-        }
-        'smaller: loop {
-            for smaller in shape.smaller(self.vocabulary.completion) {
-                if self.differ(smaller.clone())? {
-                    shape = smaller;
-                    continue 'smaller;
-                }
-            }
-            break;
-        }
-        let is_within = shape.size() <= bounds.size
-            && shape.threads.iter().all(|thread| thread.body.len() <= bounds.thread);
-        Ok(Some(shape).filter(|_| is_within))
+        drawn(number, self.vocabulary, bounds, |shape| self.differ(shape.clone()))
     }
+}
+
+/// What a random program shrinks to, if two models differ on it: a program within the bounds, of which no
+/// statement can be dropped without losing that. The same number gives the same program.
+///
+/// # Errors
+/// Fails if the engine has no answer for a program on the way.
+pub fn drawn(
+    number: u64,
+    vocabulary: &Vocabulary,
+    bounds: Bounds,
+    differ: impl Fn(&Shape) -> Result<bool, Undecided>,
+) -> Result<Option<Shape>, Undecided> {
+    let known = PROFILES.iter().filter(|(call, _)| vocabulary.calls.contains(call));
+    let profiles: Vec<&str> = known.map(|(_, weights)| *weights).collect();
+    let Some(count) = std::num::NonZero::new(profiles.len()) else { return Ok(None) };
+    let profile = profiles[(number % count.get() as u64) as usize];
+    // A test checks that all profiles can be read.
+    let weights: Weights = profile.parse().unwrap_or_default();
+    let posting = Posting {
+        queue_pairs: if vocabulary.has_queue_pairs && number.is_multiple_of(3) { 2 } else { 1 },
+        unsignaled: if number.is_multiple_of(5) { 4 } else { 0 },
+    };
+    let larger = Bounds { size: bounds.size + MORE, thread: bounds.thread + MORE, ..bounds };
+    let seed = Seed { seed: 1, number };
+    let Some(mut shape) = random(seed, posting, &weights, vocabulary, &larger) else {
+        return Ok(None);
+    };
+    if !differ(&shape)? {
+        return Ok(None);
+    }
+    'smaller: loop {
+        for smaller in shape.smaller(vocabulary.completion) {
+            if differ(&smaller)? {
+                shape = smaller;
+                continue 'smaller;
+            }
+        }
+        break;
+    }
+    let is_within = shape.size() <= bounds.size
+        && shape.threads.iter().all(|thread| thread.body.len() <= bounds.thread);
+    Ok(Some(shape).filter(|_| is_within))
 }
 
 #[cfg(test)]

@@ -77,7 +77,33 @@ impl std::fmt::Display for Weights {
     }
 }
 
+/// The kinds that a model must define, with its names for what they need.
+const NEEDS: [(&str, &str); 8] = [
+    ("persist", "Crash"),
+    ("flush", "Flush"),
+    ("atomicwrite", "AtomicWrite"),
+    ("send", "Send"),
+    ("sendimm", "Immediate"),
+    ("putimm", "Immediate"),
+    ("wput", "Words"),
+    ("wget", "Words"),
+];
+
 impl Weights {
+    /// Why no program can have all that is asked for, if none can.
+    pub fn refused(&self, vocabulary: &Vocabulary) -> Option<String> {
+        let is_lacking =
+            |(kind, call): &&(&str, &str)| self.takes(&[kind]) && !vocabulary.calls.contains(call);
+        if let Some((kind, call)) = NEEDS.iter().find(is_lacking) {
+            return Some(format!("expected `{kind}=0`, as the model does not define `{call}`"));
+        }
+        let others = ["send", "sendimm", "putimm", "index"];
+        let found = others.iter().find(|kind| self.takes(&["persist"]) && self.takes(&[kind]))?;
+        Some(format!(
+            "expected `persist=0` or `{found}=0`: programs with a crash have no messages and indices"
+        ))
+    }
+
     /// Whether some of these kinds are taken.
     fn takes(&self, kinds: &[&str]) -> bool {
         self.0.iter().any(|(name, weight)| kinds.contains(name) && *weight > 0)
@@ -172,6 +198,7 @@ fn attempt(
     let has = |call: &str| vocabulary.calls.contains(&call);
     let defined = defined
         && (has("Crash") || !crash)
+        && (has("Words") || !shape.has_requests_of_words())
         && posts.all(|post| {
             (has("Unsignaled") || !post.unsignaled) && (has("Immediate") || !post.immediate)
         });
@@ -184,7 +211,7 @@ fn attempt(
     });
     let small = shape.threads.iter().all(|thread| thread.body.len() <= bounds.thread);
     let is_good = defined
-        && (shared || crash || shape.has_messages())
+        && (shared || crash || shape.has_messages() || shape.has_flushes())
         && (small && shape.size() <= bounds.size)
         && !(crash && shape.has_what_crashes_do_not())
         && shape.nodes() <= bounds.nodes

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lang::Test;
-use lang::cat::model::Model;
+use lang::cat::model::{Base, Model};
 use lang::limits;
 use lang::mutex::{self, lock};
 
@@ -50,6 +50,8 @@ pub struct Vocabulary {
     pub calls: Vec<&'static str>,
     /// How programs wait for operations.
     pub completion: Completion,
+    /// Whether a thread may have several queue pairs to a node.
+    pub has_queue_pairs: bool,
 }
 
 impl Vocabulary {
@@ -63,7 +65,8 @@ impl Vocabulary {
             () if calls.contains(&"Wait") => Completion::Wait,
             () => Completion::Never,
         };
-        Self { calls, completion }
+        let tells_apart = |model: &&Model| crate::library::mentions(model, &[Base::SameQueuePair]);
+        Self { calls, completion, has_queue_pairs: models.iter().all(tells_apart) }
     }
 }
 

@@ -128,6 +128,18 @@ impl Shape {
         self.threads.iter().flat_map(|thread| &thread.body).any(|step| step.sender().is_some())
     }
 
+    /// Whether some thread flushes. What a flush promises, its own thread can see.
+    pub fn has_flushes(&self) -> bool {
+        let mut steps = self.threads.iter().flat_map(|thread| &thread.body);
+        steps.any(|step| matches!(step, Step::Flush { .. } | Step::Persist { .. }))
+    }
+
+    /// Whether some request is of several words.
+    pub fn has_requests_of_words(&self) -> bool {
+        let mut steps = self.threads.iter().flat_map(|thread| &thread.body);
+        steps.any(|step| matches!(step, Step::PutWords { .. } | Step::GetWords { .. }))
+    }
+
     /// Whether there are statements that programs with a crash do not have: messages, and indices.
     pub fn has_what_crashes_do_not(&self) -> bool {
         let has_index = |step: &Step| matches!(step, Step::PutAt { .. } | Step::ReadAt { .. });
@@ -140,7 +152,7 @@ impl Shape {
     }
 
     /// Whether some thread receives from a thread that sends nothing on that queue pair.
-    fn receives_from_nobody(&self) -> bool {
+    pub(super) fn receives_from_nobody(&self) -> bool {
         self.threads.iter().any(|thread| {
             let mut steps =
                 (0..thread.body.len()).filter_map(|at| Some((at, thread.body[at].sender()?)));
@@ -251,7 +263,8 @@ impl Shape {
         (smaller, places.into_iter().map(|place| place.and_then(|place| again[place])).collect())
     }
 
-    /// All shapes with one step less, or in which a wait is for an earlier operation.
+    /// All shapes with one step less, in which a wait is for an earlier operation, or a step is posted more
+    /// plainly.
     pub fn smaller(&self, completion: Completion) -> Vec<Self> {
         let mut found = BTreeSet::new();
         for (index, thread) in self.threads.iter().enumerate() {
@@ -261,6 +274,7 @@ impl Shape {
                 if !smaller.receives_from_nobody() {
                     found.insert(smaller.canonical());
                 }
+                found.extend(self.plainer(index, at, completion));
                 let Step::Await { step: awaited } = step else { continue };
                 for earlier in 0..*awaited {
                     if !thread.completes(earlier.into()) {
@@ -275,5 +289,36 @@ impl Shape {
             }
         }
         found.into_iter().collect()
+    }
+
+    /// The shapes in which a step is posted more plainly: signaled, read by the NIC, without an immediate, or
+    /// on the first queue pair.
+    fn plainer(&self, thread: usize, step: usize, completion: Completion) -> Vec<Self> {
+        let post = self.threads[thread].post(step);
+        if post == Post::default() {
+            return Vec::new();
+        }
+        let plain = [
+            Post { unsignaled: false, ..post },
+            Post { inline: false, ..post },
+            Post { immediate: false, ..post },
+            Post { queue_pair: 0, ..post },
+        ];
+        // A receive is on the queue pair of its sender, so it does not move alone.
+        let changed = plain
+            .into_iter()
+            .filter(|plain| *plain != post && self.threads[thread].body[step].sender().is_none());
+        let shapes = changed.map(|plain| {
+            let mut shape = self.clone();
+            let own = &self.threads[thread];
+            let posts = (0..own.body.len()).map(|at| if at == step { plain } else { own.post(at) });
+            shape.threads[thread] = own.clone().posted(posts.collect());
+            shape
+        });
+        let is_fine =
+            |shape: &Self| !shape.receives_from_nobody() && shape.waits_for_something(completion);
+        let canonical = self.canonical();
+        let shapes = shapes.filter(is_fine).map(|shape| shape.canonical());
+        shapes.filter(|shape| *shape != canonical).collect()
     }
 }

@@ -8,10 +8,11 @@ use std::sync::atomic::AtomicBool;
 use lang::limits::{Limits, give_up};
 use lang::outcome::Value;
 use model::generate::differences::{Said, differences};
-use model::generate::distinguish::Undecided;
+use model::generate::distinguish::{Undecided, differ};
+use model::generate::drawn::drawn;
 use model::generate::every::every;
 use model::generate::naming::Naming;
-use model::generate::program::tree;
+use model::generate::program::{test, tree};
 use model::generate::search::{Bounds, Candidates, Difference, Known, Vocabulary, check};
 use model::generate::shape::{Completion, Shape};
 use model::generate::text::{self, Words};
@@ -28,6 +29,8 @@ use crate::terminal::{Terminal, Tint};
 
 /// How many locations programs may have that are tried without any aim.
 const PLACES: usize = 3;
+/// How many random programs are tried for each direction.
+const DRAWN: u64 = 2_000;
 /// Locations are few, so this many results of a tier are looked at together.
 const AT_ONCE: usize = 4096;
 
@@ -64,6 +67,8 @@ struct Tried {
     every: usize,
     /// The size of the largest program that was tried.
     largest: usize,
+    /// How many random programs were tried beside, for the statements that no enumeration makes.
+    drawn: u64,
 }
 
 impl Tried {
@@ -154,6 +159,29 @@ fn search(
             };
             let found = first(&shapes, wanted, try_one, jobs, &mut tried, terminal);
             direction.found.extend(found);
+        }
+    }
+    if !differences.is_empty() && vocabulary.has_others() {
+        for direction in &mut directions {
+            let wanted = usize::from(arguments.count).saturating_sub(direction.found.len());
+            let (forbids, allows) = (direction.forbids.model(), direction.allows.model());
+            let differ =
+                |shape: &Shape| differ(&test(shape, vocabulary.completion), forbids, allows);
+            let try_one = |number: &u64| {
+                timeout.within(|| match drawn(*number, &vocabulary, bounds, differ)? {
+                    Some(shape) => check(&shape, vocabulary.completion, forbids, allows),
+                    None => Ok(None),
+                })
+            };
+            if wanted > 0 {
+                let numbers: Vec<u64> = (0..DRAWN).collect();
+                let before = tried.programs;
+                terminal.begin_progress(numbers.len());
+                let found = first(&numbers, wanted, try_one, jobs, &mut tried, terminal);
+                tried.drawn += tried.programs - before;
+                tried.programs = before;
+                direction.found.extend(found);
+            }
         }
     }
     let is_complete = directions.iter().all(|direction| !direction.found.is_empty());
@@ -256,17 +284,17 @@ fn everything(size: usize, vocabulary: &Vocabulary, bounds: &Bounds) -> Vec<Shap
 }
 
 /// The first candidates that show a difference.
-fn first(
-    shapes: &[Shape],
+fn first<T: Sync>(
+    shapes: &[T],
     wanted: usize,
-    try_one: impl Fn(&Shape) -> Result<Option<Difference>, Undecided> + Sync,
+    try_one: impl Fn(&T) -> Result<Option<Difference>, Undecided> + Sync,
     jobs: usize,
     tried: &mut Tried,
     terminal: &mut Terminal,
 ) -> Vec<Difference> {
     let mut found = Vec::new();
     for chunk in shapes.chunks(AT_ONCE) {
-        let each = |_: &Shape, result: Result<Result<Option<Difference>, Undecided>, Broken>| {
+        let each = |_: &T, result: Result<Result<Option<Difference>, Undecided>, Broken>| {
             terminal.progress().inc(1);
             tried.programs += 1;
             match result {
@@ -344,6 +372,11 @@ impl Report<'_> {
         if self.directions.iter().any(|direction| direction.found.is_empty()) && largest < size {
             text += &format!("; of up to {size}, the models' rules suggest no others");
         }
+        let drawn = self.tried.drawn;
+        if drawn > 0 {
+            text +=
+                &format!("; with messages, flushes, arrays and crashes, {drawn} random programs");
+        }
         if undecided > 0 {
             let reason = self.tried.reason.iter().map(|reason| format!(" ({reason})"));
             text += &format!("; {undecided} undecided{}", reason.collect::<String>());
@@ -385,6 +418,7 @@ impl Report<'_> {
             "reason": self.tried.reason,
             "every_program_of_size": self.tried.every,
             "largest_program": self.tried.largest,
+            "random_programs": self.tried.drawn,
             "bounds": {
                 "size": self.bounds.size,
                 "thread": self.bounds.thread,

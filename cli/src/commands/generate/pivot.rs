@@ -119,6 +119,7 @@ fn chosen(arguments: &Arguments, model: &LoadedModel) -> Result<Vec<Change>, Str
     for rule in &arguments.rules {
         let is_it = |change: &Change| {
             change.name == *rule
+                || change.described() == *rule
                 || match &change.subject {
                     Subject::Axiom(name) | Subject::Part(name, _) | Subject::Relation(name) => {
                         name == rule

@@ -71,6 +71,13 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
     let way = format!("random --seed {seed}");
     let bounds = bounds_of(&common.bounds);
     let vocabulary = Vocabulary::of(&[model.model()]);
+    if let Some(message) = weights.refused(&vocabulary) {
+        return terminal.usage_error(&format!("--weights: {message} ({})", model.name()));
+    }
+    if *queue_pairs > 1 && !vocabulary.has_queue_pairs {
+        let message = "expected `--queue-pairs 1`, as the model knows one for each thread and node";
+        return terminal.usage_error(&format!("{message} ({})", model.name()));
+    }
     let units = count.div_ceil(AT_ONCE) as usize;
     let opened = Generation::open(&way, &choices, common, (&bounds, units), model, &vocabulary);
     let generation = match opened {
