@@ -289,8 +289,8 @@ impl Draft {
         }
     }
 
-    /// The verdicts under a model: of the claim, and of all outcomes if they are not too many (`exactly {}` if
-    /// no execution ends). A draft without a claim has none if they are too many, or nothing is observed.
+    /// The verdicts under a model: of the claim, and of all outcomes if they are not too many (`exactly {}`
+    /// if no execution ends). A draft without a claim has none if they are too many, or nothing is observed.
     ///
     /// # Errors
     /// Fails if the engine cannot find all outcomes, or if the claim cannot be observed.

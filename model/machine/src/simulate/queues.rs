@@ -38,8 +38,8 @@ pub(super) struct Queues {
     numbers: FxHashMap<Box<[u64]>, usize>,
 }
 
-/// How far a run came in the chart: to its end, or to a step that the chart does not know. The state before it
-/// is the current one then.
+/// How far a run came in the chart: to its end, or to a step that the chart does not know. The state before
+/// it is the current one then.
 enum InChart {
     Ended(Run),
     Left((usize, usize)),
