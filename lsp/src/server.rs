@@ -28,12 +28,12 @@ const LONGEST: usize = 4000;
 
 /// What another thread has done.
 pub enum Done {
-    /// The verdicts of a version of a text.
+    /// The verdicts of a text.
     Verdicts {
         /// The text.
         uri: Uri,
-        /// The version.
-        version: i32,
+        /// Which work on them it is. Work that was canceled may still tell what it came to.
+        work: u64,
         /// Its verdicts.
         judged: Vec<Judged>,
     },
@@ -49,6 +49,8 @@ pub enum Done {
 /// The verdicts of a text, once they are known.
 struct Judging {
     version: i32,
+    /// The number of the work.
+    number: u64,
     judged: Option<Vec<Judged>>,
     /// Ends the work when this is dropped.
     _work: Work,
@@ -67,6 +69,8 @@ pub struct Server {
     /// Texts whose problems are to be told.
     changed: BTreeSet<Uri>,
     judging: HashMap<Uri, Judging>,
+    /// How many works on verdicts were begun.
+    works: u64,
     running: HashMap<RequestId, Running>,
     done: (Sender<Done>, Receiver<Done>),
     is_shut_down: bool,
@@ -84,6 +88,7 @@ impl Server {
             queue: VecDeque::new(),
             changed: BTreeSet::new(),
             judging: HashMap::new(),
+            works: 0,
             running: HashMap::new(),
             done: unbounded(),
             is_shut_down: false,
@@ -348,10 +353,12 @@ impl Server {
         let Some(test) = program.test().filter(|test| !test.expectations.is_empty()) else {
             return self.send(Response::new_ok(id, json!([])));
         };
-        let about = (uri.clone(), version);
+        self.works += 1;
+        let about = (uri.clone(), self.works);
         let sender = self.done.0.clone();
         let work = verdicts::start(about, test.clone(), program.models.clone(), sender);
-        let judging = Judging { version, judged: None, _work: work, waiting: vec![id] };
+        let number = self.works;
+        let judging = Judging { version, number, judged: None, _work: work, waiting: vec![id] };
         self.judging.insert(uri.clone(), judging);
         Ok(())
     }
@@ -406,9 +413,9 @@ impl Server {
                     Err(why) => self.refuse(id, ErrorCode::RequestFailed, &why),
                 }
             }
-            Done::Verdicts { uri, version, judged } => {
+            Done::Verdicts { uri, work, judged } => {
                 let Some(judging) = self.judging.get_mut(&uri) else { return Ok(()) };
-                if judging.version != version {
+                if judging.number != work {
                     return Ok(());
                 }
                 let waiting = std::mem::take(&mut judging.waiting);

@@ -48,9 +48,9 @@ impl Drop for Work {
     }
 }
 
-/// Computes the verdicts of a program, and sends them.
+/// Computes the verdicts of a program, and sends them with the text and the number of this work.
 pub fn start(
-    (uri, version): (Uri, i32),
+    (uri, number): (Uri, u64),
     test: Test,
     models: Vec<Arc<ReadyModel>>,
     done: Sender<Done>,
@@ -62,7 +62,7 @@ pub fn start(
         // The server answers whatever happens here.
         let judged = catch_unwind(AssertUnwindSafe(|| judged(&test, &models, &limits)));
         // If nobody waits for it any more, nothing is lost.
-        let _ = done.send(Done::Verdicts { uri, version, judged: judged.unwrap_or_default() });
+        let _ = done.send(Done::Verdicts { uri, work: number, judged: judged.unwrap_or_default() });
     });
     work
 }
