@@ -32,8 +32,8 @@ pub enum Done {
     Verdicts {
         /// The text.
         uri: Uri,
-        /// Which work on them it is. Work that was canceled may still tell what it came to.
-        work: u64,
+        /// The number of the work on them. Work that was canceled may still tell what it came to.
+        number: u64,
         /// Its verdicts.
         judged: Vec<Judged>,
     },
@@ -354,10 +354,10 @@ impl Server {
             return self.send(Response::new_ok(id, json!([])));
         };
         self.works += 1;
-        let about = (uri.clone(), self.works);
+        let number = self.works;
+        let about = (uri.clone(), number);
         let sender = self.done.0.clone();
         let work = verdicts::start(about, test.clone(), program.models.clone(), sender);
-        let number = self.works;
         let judging = Judging { version, number, judged: None, _work: work, waiting: vec![id] };
         self.judging.insert(uri.clone(), judging);
         Ok(())
@@ -413,9 +413,9 @@ impl Server {
                     Err(why) => self.refuse(id, ErrorCode::RequestFailed, &why),
                 }
             }
-            Done::Verdicts { uri, work, judged } => {
+            Done::Verdicts { uri, number, judged } => {
                 let Some(judging) = self.judging.get_mut(&uri) else { return Ok(()) };
-                if judging.number != work {
+                if judging.number != number {
                     return Ok(());
                 }
                 let waiting = std::mem::take(&mut judging.waiting);

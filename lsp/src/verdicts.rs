@@ -62,7 +62,7 @@ pub fn start(
         // The server answers whatever happens here.
         let judged = catch_unwind(AssertUnwindSafe(|| judged(&test, &models, &limits)));
         // If nobody waits for it any more, nothing is lost.
-        let _ = done.send(Done::Verdicts { uri, work: number, judged: judged.unwrap_or_default() });
+        let _ = done.send(Done::Verdicts { uri, number, judged: judged.unwrap_or_default() });
     });
     work
 }

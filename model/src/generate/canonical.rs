@@ -1,7 +1,7 @@
 //! Chooses one of the shapes that are equal up to the order of threads and the numbers of nodes and
 //! locations.
 
-use super::shape::{Shape, Thread};
+use super::shape::{Arrays, Shape, Thread};
 use super::step::{Post, Step};
 
 /// If there are more threads, their order is not permuted.
@@ -29,37 +29,31 @@ impl Shape {
 
     /// Every order of the threads, each with nodes and locations numbered by first occurrence.
     pub fn arrangements(&self) -> Vec<Arrangement> {
+        let arrays = self.arrays();
         let threads: Vec<usize> =
             (0..self.threads.len()).filter(|index| !self.threads[*index].body.is_empty()).collect();
         if threads.len() > MOST_PERMUTED {
             let mut order = threads;
             order.sort_by_key(|index| self.threads[*index].node);
-            return vec![self.renumbered(order)];
+            return vec![self.renumbered(order, &arrays)];
         }
         let orders = permutations(threads.len()).into_iter();
         let orders = orders.map(|order| order.iter().map(|at| threads[*at]).collect::<Vec<_>>());
         let ordered = orders.filter(|order| together(&self.threads, order));
-        ordered.map(|order| self.renumbered(order)).collect()
+        ordered.map(|order| self.renumbered(order, &arrays)).collect()
     }
 
-    fn renumbered(&self, order: Vec<usize>) -> Arrangement {
+    fn renumbered(&self, order: Vec<usize>, arrays: &Arrays) -> Arrangement {
         let mut nodes: Vec<u8> = Vec::new();
         let mut places: Vec<u8> = Vec::new();
-        let arrays = self.arrays();
         for index in &order {
             number(&mut nodes, self.threads[*index].node);
         }
         for step in order.iter().flat_map(|index| &self.threads[*index].body) {
             for access in step.accesses() {
                 // The words of an array stay together.
-                let is_of =
-                    |(first, words): &&(u8, u8)| (*first..first + words).contains(&access.place);
-                match arrays.iter().find(is_of) {
-                    Some((first, words)) => {
-                        (*first..first + words).for_each(|word| number(&mut places, word));
-                    }
-                    None => number(&mut places, access.place),
-                }
+                let (first, words) = arrays.of(access.place).unwrap_or((access.place, 1));
+                (first..first + words).for_each(|word| number(&mut places, word));
                 number(&mut nodes, self.homes[usize::from(access.place)]);
             }
             if let Some(node) = self.node_of(*step) {

@@ -89,11 +89,7 @@ impl Draft {
         let is_order = |step: &Step| {
             matches!(
                 step,
-                Step::Fence
-                    | Step::Await { .. }
-                    | Step::RemoteFence { .. }
-                    | Step::Flush { .. }
-                    | Step::Persist { .. }
+                Step::Fence | Step::Await { .. } | Step::RemoteFence { .. } | Step::Flush { .. }
             )
         };
         let places: Vec<(usize, usize)> = (0..self.shape.threads.len())
@@ -332,8 +328,9 @@ fn step_key(step: Step) -> String {
         Step::Rfaa { at, into } => format!("Y{at}>{into}"),
         Step::Await { step } => format!("@{step}"),
         Step::RemoteFence { node } => format!("N{node}"),
-        Step::Flush { node } => format!("L{node}"),
-        Step::Persist { node } => format!("D{node}"),
+        Step::Flush { is_persistent, node } => {
+            format!("{}{node}", if is_persistent { "D" } else { "L" })
+        }
         Step::AtomicWrite { to } => format!("U{to}"),
         Step::Send { node, from } => format!("S{node}<{from:?}"),
         Step::Receive { thread, into } => format!("R{thread}>{into:?}"),

@@ -73,9 +73,7 @@ pub fn drawn(
         }
         break;
     }
-    let is_within = shape.size() <= bounds.size
-        && shape.threads.iter().all(|thread| thread.body.len() <= bounds.thread);
-    Ok(Some(shape).filter(|_| is_within))
+    Ok(Some(shape).filter(|shape| bounds.hold(shape)))
 }
 
 #[cfg(test)]

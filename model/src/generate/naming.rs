@@ -1,9 +1,9 @@
 //! The names and values that a shape leaves open.
 
-use std::collections::BTreeMap;
+use lang::program::array_of;
 
 use super::draft::Shown;
-use super::shape::{Location, Shape, Thread};
+use super::shape::{Arrays, Location, Shape, Thread};
 use super::step::Step;
 
 /// The names and values that a shape leaves open.
@@ -11,8 +11,6 @@ use super::step::Step;
 pub struct Naming {
     /// The name of each location, such as `x`, or `x[1]` for a word of an array.
     pub places: Vec<String>,
-    /// The arrays by the location of their first word: the name, and how many words there are.
-    pub arrays: BTreeMap<Location, (String, u8)>,
     /// For each location, whether it is only the target of one remote operation. Such locations are not
     /// declared.
     pub fresh: Vec<bool>,
@@ -58,23 +56,17 @@ impl Naming {
         let fresh: Vec<bool> = (0..count).map(|at| accesses[at] == 1 && is_result[at]).collect();
         let mut naming = Self {
             places: vec![String::new(); count],
-            arrays: BTreeMap::new(),
             fresh,
             registers: Vec::new(),
             ids: Vec::new(),
             values: Vec::new(),
             never: 8,
         };
-        naming.declare(shape);
-        let has_messages = shape.has_messages();
-        let arrays = shape.arrays();
+        let (arrays, has_messages) = (shape.arrays(), shape.has_messages());
+        naming.declare(&arrays);
         let slot = |at: Location| match has_messages {
             true => 0,
-            false => {
-                let is_of =
-                    |(first, words): &&(Location, u8)| (*first..first + words).contains(&at);
-                usize::from(arrays.iter().find(is_of).map_or(at, |(first, _)| *first))
-            }
+            false => usize::from(arrays.of(at).map_or(at, |(first, _)| first)),
         };
         let (mut results, mut ids) = (0, 0);
         for thread in &shape.threads {
@@ -93,35 +85,26 @@ impl Naming {
         naming
     }
 
-    /// Names what is declared: locations, and arrays with their words.
-    fn declare(&mut self, shape: &Shape) {
-        let arrays = shape.arrays();
+    /// Names what is declared: locations, and the words of arrays.
+    fn declare(&mut self, arrays: &Arrays) {
         let mut number = 0;
-        for at in 0..shape.homes.len() as u8 {
-            let is_of = |(first, words): &&(Location, u8)| (*first..first + words).contains(&at);
-            let array = arrays.iter().find(is_of);
-            if array.is_none() && self.fresh[usize::from(at)] {
+        for at in 0..self.places.len() {
+            let place = at as Location;
+            let array = arrays.of(place);
+            self.fresh[at] &= array.is_none();
+            if self.fresh[at] {
                 continue;
             }
-            self.fresh[usize::from(at)] = false;
-            let (first, words) = array.copied().unwrap_or((at, 1));
-            if at == first {
-                number += 1;
-            }
+            let word = place - array.map_or(place, |(first, _)| first);
+            number += usize::from(word == 0);
             let name = pick(&PLACES, number - 1);
-            self.places[usize::from(at)] = match array {
-                Some(_) => format!("{name}[{}]", at - first),
-                None => name.clone(),
-            };
-            if array.is_some() && at == first {
-                self.arrays.insert(first, (name, words));
-            }
+            self.places[at] = if array.is_some() { format!("{name}[{word}]") } else { name };
         }
     }
 
-    /// The name of an array.
-    pub(super) fn array(&self, first: Location) -> &str {
-        self.arrays.get(&first).map_or("", |(name, _)| name)
+    /// The name of the array that a location is a word of.
+    pub(super) fn array(&self, word: Location) -> &str {
+        array_of(&self.places[usize::from(word)]).map_or("", |(name, _)| name)
     }
 
     /// The name of what shows a value.

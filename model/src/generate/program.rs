@@ -18,9 +18,8 @@ use super::step::Step;
 /// The program of a shape. The span of each statement says its thread and step; see [`step_span`].
 pub fn tree(shape: &Shape, naming: &Naming, completion: Completion) -> File {
     // Not the number of nodes: a twin that lacks a statement may leave a node unused between others.
-    let steps = shape.threads.iter().flat_map(|thread| &thread.body);
     let used = shape.threads.iter().map(|thread| thread.node).chain(shape.homes.iter().copied());
-    let last = used.chain(steps.filter_map(|step| shape.node_of(*step))).max().unwrap_or(0);
+    let last = used.chain(shape.steps().filter_map(|step| shape.node_of(*step))).max().unwrap_or(0);
     let mut columns = Vec::new();
     for node in 0..=last {
         let mut declarations = declarations(shape, naming, node);
@@ -45,16 +44,17 @@ pub fn tree(shape: &Shape, naming: &Naming, completion: Completion) -> File {
 fn declarations(shape: &Shape, naming: &Naming, node: u8) -> Vec<Declaration> {
     let own = (0..shape.homes.len()).filter(|at| shape.homes[*at] == node && !naming.fresh[*at]);
     let place = Place::default();
-    let declare = |at: usize| match naming.arrays.get(&(at as u8)) {
-        Some((name, words)) => {
+    let arrays = shape.arrays();
+    let declare = |at: usize| match arrays.of(at as u8) {
+        None => Some(build::location(&naming.places[at], 0, place)),
+        Some((first, words)) if usize::from(first) == at => {
             let number = |value| Number { value, place };
             let kind =
-                DeclarationKind::Mixed { size: number((*words).into()), initial: vec![number(0)] };
-            Some(Declaration { name: build::name(name, place), kind, home: None })
+                DeclarationKind::Mixed { size: number(words.into()), initial: vec![number(0)] };
+            Some(Declaration { name: build::name(naming.array(first), place), kind, home: None })
         }
         // The other words of an array.
-        None if naming.places[at].contains('[') => None,
-        None => Some(build::location(&naming.places[at], 0, place)),
+        Some(_) => None,
     };
     own.filter_map(declare).collect()
 }
@@ -79,17 +79,15 @@ fn statements(
         let number = |value: u64| number(value, here);
         let node = |node: u8| u64::from(node) + 1;
         let own = |place: u8| access(&naming.places[usize::from(place)], None, here);
-        let far = |place: u8| {
+        let remote = |name: &str, place: u8| {
             let home = shape.homes[usize::from(place)];
-            let far = access(&naming.places[usize::from(place)], Some(node(home)), here);
+            let far = access(name, Some(node(home)), here);
             build::on_queue_pair(far, post.queue_pair.into())
         };
+        let far = |place: u8| remote(&naming.places[usize::from(place)], place);
         let array = |first: u8| access(naming.array(first), None, here);
-        let far_array = |first: u8| {
-            let home = shape.homes[usize::from(first)];
-            let far = access(naming.array(first), Some(node(home)), here);
-            build::on_queue_pair(far, post.queue_pair.into())
-        };
+        let far_array = |first: u8| remote(naming.array(first), first);
+        let towards = |method, to| build::towards(method, node(to), post.queue_pair.into(), here);
         let indexed = |array: Access, step: u8| {
             let index = naming.registers[thread][usize::from(step)].as_deref().unwrap_or_default();
             let index = Index::Value(Box::new(build::named(index, here)));
@@ -123,12 +121,12 @@ fn statements(
             Step::Cas { at, hits } => cpu(Method::Cas, at, compared(hits)),
             Step::Faa { at } => cpu(Method::Faa, at, vec![value()]),
             Step::Fence => statement(call(Method::Mfence, [], here)),
-            Step::PutValue { to } if post.immediate => {
-                let all = [far(to).into(), value(), value()];
-                statement(call(Method::PutImm, all.into_iter().chain(last.clone()), here))
-            }
-            Step::Put { to, from } if post.immediate => {
-                let all = [far(to).into(), own(from).into(), value()];
+            Step::PutValue { to } | Step::Put { to, .. } if post.immediate => {
+                let data = match *step {
+                    Step::Put { from, .. } => own(from).into(),
+                    _ => value(),
+                };
+                let all = [far(to).into(), data, value()];
                 statement(call(Method::PutImm, all.into_iter().chain(last.clone()), here))
             }
             Step::PutValue { to } => assign(far(to), via, value()),
@@ -139,13 +137,10 @@ fn statements(
             Step::Get { from, into } => assign(own(into), via, Expr::from(far(from))),
             Step::Rcas { at, into, hits } => nic(Method::Rcas, into, at, compared(hits)),
             Step::Rfaa { at, into } => nic(Method::Rfaa, into, at, vec![value()]),
-            Step::RemoteFence { node: to } => {
-                let pair = post.queue_pair.into();
-                statement(build::towards(Method::Rfence, node(to), pair, here))
-            }
+            Step::RemoteFence { node: to } => statement(towards(Method::Rfence, to)),
             Step::Send { node: to, from } => {
                 let method = if post.immediate { Method::SendImm } else { Method::Send };
-                let mut send = build::towards(method, node(to), post.queue_pair.into(), here);
+                let mut send = towards(method, to);
                 let immediate = post.immediate.then(value);
                 let data = from.map_or_else(value, |from| own(from).into());
                 let rest = std::iter::once(data).chain(immediate).chain(last.clone());
@@ -153,16 +148,13 @@ fn statements(
                 statement(send)
             }
             Step::Receive { thread: from, into } => {
-                let pair = post.queue_pair.into();
-                let mut receive = build::towards(Method::Recv, node(from), pair, here);
+                let mut receive = towards(Method::Recv, from);
                 let buffer = into.map(|into| Argument::Expr(own(into).into()));
                 receive.arguments.push(buffer.unwrap_or(Argument::Nobody(here)));
                 statement(receive)
             }
             Step::PollReceive { thread: from } => {
-                let pair = post.queue_pair.into();
-                let poll = build::towards(Method::PollRecv, node(from), pair, here);
-                assign(register(), Via::Plain, poll)
+                assign(register(), Via::Plain, towards(Method::PollRecv, from))
             }
             Step::PutWords { to, from, .. } => assign(far_array(to), via, Expr::from(array(from))),
             Step::GetWords { from, into, .. } => {
@@ -172,13 +164,9 @@ fn statements(
             Step::ReadAt { at, index, .. } => {
                 assign(register(), Via::Plain, Expr::from(indexed(array(at), index)))
             }
-            Step::Flush { node: to } | Step::Persist { node: to } => {
-                let pair = post.queue_pair.into();
-                let method = match step {
-                    Step::Persist { .. } => Method::Persist,
-                    _ => Method::Flush,
-                };
-                let mut flush = build::towards(method, node(to), pair, here);
+            Step::Flush { is_persistent, node: to } => {
+                let method = if is_persistent { Method::Persist } else { Method::Flush };
+                let mut flush = towards(method, to);
                 flush.arguments.extend(last.clone().map(Argument::Expr));
                 statement(flush)
             }

@@ -189,11 +189,8 @@ fn attempt(
     }
     receives(&mut below, &mut shape);
     let completion = vocabulary.completion;
-    let defined = shape
-        .threads
-        .iter()
-        .flat_map(|thread| &thread.body)
-        .all(|step| step.call().is_none_or(|call| vocabulary.calls.contains(&call)));
+    let defined =
+        shape.steps().all(|step| step.call().is_none_or(|call| vocabulary.calls.contains(&call)));
     let mut posts = shape.threads.iter().flat_map(|thread| &thread.posts);
     let has = |call: &str| vocabulary.calls.contains(&call);
     let defined = defined
@@ -209,12 +206,10 @@ fn attempt(
         };
         shape.accesses().any(meets)
     });
-    let small = shape.threads.iter().all(|thread| thread.body.len() <= bounds.thread);
     let is_good = defined
         && (shared || crash || shape.has_messages() || shape.has_flushes())
-        && (small && shape.size() <= bounds.size)
+        && bounds.hold(&shape)
         && !(crash && shape.has_what_crashes_do_not())
-        && shape.nodes() <= bounds.nodes
         && (completion != Completion::Never || !has_wait(&shape))
         && shape.waits_for_something(completion);
     is_good.then_some(shape)
@@ -265,8 +260,7 @@ fn receives(below: &mut impl FnMut(usize) -> usize, shape: &mut Shape) {
 }
 
 fn has_wait(shape: &Shape) -> bool {
-    let mut steps = shape.threads.iter().flat_map(|thread| &thread.body);
-    steps.any(|step| matches!(step, Step::Await { .. }))
+    shape.steps().any(|step| matches!(step, Step::Await { .. }))
 }
 
 fn pick(below: &mut impl FnMut(usize) -> usize, weights: &Weights) -> &'static str {
@@ -325,9 +319,9 @@ fn step(
         "rcas" => Step::Rcas { at: to, into: result(shape), hits: true },
         "rfaa" => Step::Rfaa { at: to, into: result(shape) },
         "rfence" => Step::RemoteFence { node: other },
-        "flush" => Step::Flush { node: other },
+        "flush" => Step::Flush { is_persistent: false, node: other },
         "atomicwrite" => Step::AtomicWrite { to },
-        "persist" => Step::Persist { node: other },
+        "persist" => Step::Flush { is_persistent: true, node: other },
         "send" | "sendimm" => Step::Send { node: other, from: (below(2) == 0).then_some(at) },
         "putimm" => Step::PutValue { to },
         "wput" => Step::PutWords { to: array(other), from: array(own), words: WORDS },

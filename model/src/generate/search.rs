@@ -36,6 +36,15 @@ impl Default for Bounds {
     }
 }
 
+impl Bounds {
+    /// Whether a shape has no more statements and nodes than these. Generators see to the threads.
+    pub fn hold(&self, shape: &Shape) -> bool {
+        shape.size() <= self.size
+            && shape.threads.iter().all(|thread| thread.body.len() <= self.thread)
+            && shape.nodes() <= self.nodes
+    }
+}
+
 impl std::fmt::Display for Bounds {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { size, thread, threads, nodes } = self;

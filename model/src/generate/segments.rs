@@ -86,7 +86,6 @@ fn orders(step: &Step) -> bool {
             | Step::Get { .. }
             | Step::PutValue { .. }
             | Step::Flush { .. }
-            | Step::Persist { .. }
             | Step::AtomicWrite { .. }
             | Step::Rfaa { .. }
     )

@@ -79,6 +79,18 @@ impl Thread {
     }
 }
 
+/// The arrays of a shape: the first word of each, and how many words it has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Arrays(pub BTreeSet<(Location, u8)>);
+
+impl Arrays {
+    /// The array that a location is a word of: its first word, and how many it has.
+    pub fn of(&self, word: Location) -> Option<(Location, u8)> {
+        let has = |(first, words): &&(Location, u8)| (*first..first + words).contains(&word);
+        self.0.iter().find(has).copied()
+    }
+}
+
 /// A program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Shape {
@@ -109,10 +121,9 @@ impl Shape {
     /// The target node of a step, if it is a remote operation or a remote fence.
     pub fn node_of(&self, step: Step) -> Option<u8> {
         match step {
-            Step::RemoteFence { node }
-            | Step::Flush { node }
-            | Step::Persist { node }
-            | Step::Send { node, .. } => Some(node),
+            Step::RemoteFence { node } | Step::Flush { node, .. } | Step::Send { node, .. } => {
+                Some(node)
+            }
             _ => step.target().map(|place| self.homes[usize::from(place)]),
         }
     }
@@ -123,32 +134,31 @@ impl Shape {
         Some((self.node_of(thread.body[step])?, thread.post(step).queue_pair))
     }
 
+    /// The steps of all threads.
+    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.threads.iter().flat_map(|thread| &thread.body)
+    }
+
     /// Whether some thread receives messages.
     pub fn has_messages(&self) -> bool {
-        self.threads.iter().flat_map(|thread| &thread.body).any(|step| step.sender().is_some())
+        self.steps().any(|step| step.sender().is_some())
     }
 
     /// Whether some thread flushes. What a flush promises, its own thread can see.
     pub fn has_flushes(&self) -> bool {
-        let mut steps = self.threads.iter().flat_map(|thread| &thread.body);
-        steps.any(|step| matches!(step, Step::Flush { .. } | Step::Persist { .. }))
+        self.steps().any(|step| matches!(step, Step::Flush { .. }))
     }
 
     /// Whether some request is of several words.
     pub fn has_requests_of_words(&self) -> bool {
-        let mut steps = self.threads.iter().flat_map(|thread| &thread.body);
-        steps.any(|step| matches!(step, Step::PutWords { .. } | Step::GetWords { .. }))
+        self.steps().any(|step| matches!(step, Step::PutWords { .. } | Step::GetWords { .. }))
     }
 
     /// Whether there are statements that programs with a crash do not have: messages, and indices.
     pub fn has_what_crashes_do_not(&self) -> bool {
         let has_index = |step: &Step| matches!(step, Step::PutAt { .. } | Step::ReadAt { .. });
-        self.threads.iter().any(|thread| {
-            let mut steps = (0..thread.body.len()).map(|at| (at, &thread.body[at]));
-            steps.any(|(at, step)| {
-                has_index(step) || thread.is_message(at) || step.sender().is_some()
-            })
-        })
+        let sends = |thread: &Thread| (0..thread.body.len()).any(|step| thread.is_message(step));
+        self.has_messages() || self.steps().any(has_index) || self.threads.iter().any(sends)
     }
 
     /// Whether some thread receives from a thread that sends nothing on that queue pair.
@@ -165,11 +175,13 @@ impl Shape {
         })
     }
 
-    /// The arrays: the first word of each, and how many words it has. A location that no statement names as a
-    /// part of an array is none.
-    pub fn arrays(&self) -> BTreeSet<(Location, u8)> {
-        let steps = self.threads.iter().flat_map(|thread| &thread.body);
-        steps.flat_map(|step| step.arrays().map(|first| (first, step.words()))).collect()
+    /// The arrays. A location that no statement names as a part of an array is in none.
+    pub fn arrays(&self) -> Arrays {
+        let of = |step: &Step| {
+            let words = step.words();
+            step.arrays().map(move |first| (first, words))
+        };
+        Arrays(self.steps().flat_map(of).collect())
     }
 
     /// All accesses, with thread and step.

@@ -33,10 +33,8 @@ pub enum Step {
     Await { step: u8 },
     /// `Rfence(n)`
     RemoteFence { node: u8 },
-    /// `Flush(n)`
-    Flush { node: u8 },
-    /// `Persist(n)`
-    Persist { node: u8 },
+    /// `Flush(n)`, or `Persist(n)`.
+    Flush { is_persistent: bool, node: u8 },
     /// `AtomicWrite(x^n, v)`
     AtomicWrite { to: Location },
     /// `Send(n, v)`, or `Send(n, y)`. With an immediate ([`Post::immediate`]), `SendImm(n, v, w)`.
@@ -122,7 +120,6 @@ impl Step {
             | Self::Await { .. }
             | Self::RemoteFence { .. }
             | Self::Flush { .. }
-            | Self::Persist { .. }
             | Self::PollReceive { .. } => [None, None],
         };
         let words = (0..self.words()).flat_map(move |word| {
@@ -189,8 +186,7 @@ impl Step {
 
     /// Whether the statement is a remote operation, which completes.
     pub fn is_operation(self) -> bool {
-        matches!(self, Self::Flush { .. } | Self::Persist { .. } | Self::Send { .. })
-            || self.target().is_some()
+        matches!(self, Self::Flush { .. } | Self::Send { .. }) || self.target().is_some()
     }
 
     /// The remote location, for remote operations. Flushes and messages without a target have none.
@@ -201,7 +197,6 @@ impl Step {
     /// The step with every location and node renamed. The words of an array keep their order.
     pub fn renamed(self, place: &impl Fn(Location) -> Location, node: &impl Fn(u8) -> u8) -> Self {
         match self {
-            Self::Persist { node: at } => Self::Persist { node: node(at) },
             Self::Send { node: at, from } => Self::Send { node: node(at), from: from.map(place) },
             Self::Receive { thread, into } => Self::Receive { thread, into: into.map(place) },
             Self::PutWords { to, from, words } => {
@@ -223,7 +218,9 @@ impl Step {
             Self::Rcas { at, into, hits } => Self::Rcas { at: place(at), into: place(into), hits },
             Self::Rfaa { at, into } => Self::Rfaa { at: place(at), into: place(into) },
             Self::RemoteFence { node: at } => Self::RemoteFence { node: node(at) },
-            Self::Flush { node: at } => Self::Flush { node: node(at) },
+            Self::Flush { is_persistent, node: at } => {
+                Self::Flush { is_persistent, node: node(at) }
+            }
             Self::Fence | Self::Await { .. } | Self::PollReceive { .. } => self,
         }
     }
@@ -258,13 +255,13 @@ impl Step {
             Self::PutWords { .. } | Self::PutAt { .. } => "Put",
             Self::Get { .. } | Self::GetWords { .. } => "Get",
             Self::ReadAt { .. } => "Read",
-            Self::Persist { .. } => "Persist",
             Self::Send { .. } => "Send",
             Self::Receive { .. } => "Recv",
             Self::PollReceive { .. } => "PollRecv",
             Self::Rcas { .. } => "RCAS",
             Self::Rfaa { .. } => "RFAA",
             Self::RemoteFence { .. } => "Rfence",
+            Self::Flush { is_persistent: true, .. } => "Persist",
             Self::Flush { .. } => "Flush",
             Self::AtomicWrite { .. } => "AtomicWrite",
             Self::Await { .. } => return None,

@@ -163,25 +163,7 @@ fn search(
     }
     if !differences.is_empty() && vocabulary.has_others() {
         for direction in &mut directions {
-            let wanted = usize::from(arguments.count).saturating_sub(direction.found.len());
-            let (forbids, allows) = (direction.forbids.model(), direction.allows.model());
-            let differ =
-                |shape: &Shape| differ(&test(shape, vocabulary.completion), forbids, allows);
-            let try_one = |number: &u64| {
-                timeout.within(|| match drawn(*number, &vocabulary, bounds, differ)? {
-                    Some(shape) => check(&shape, vocabulary.completion, forbids, allows),
-                    None => Ok(None),
-                })
-            };
-            if wanted > 0 {
-                let numbers: Vec<u64> = (0..DRAWN).collect();
-                let before = tried.programs;
-                terminal.begin_progress(numbers.len());
-                let found = first(&numbers, wanted, try_one, jobs, &mut tried, terminal);
-                tried.drawn += tried.programs - before;
-                tried.programs = before;
-                direction.found.extend(found);
-            }
+            draw(arguments, direction, &vocabulary, &mut tried, terminal);
         }
     }
     let is_complete = directions.iter().all(|direction| !direction.found.is_empty());
@@ -208,6 +190,34 @@ fn search(
         terminal.note(&format!("{}: {}", folder.display(), count(number, "test")));
     }
     exit
+}
+
+/// Adds what random programs shrink to, if fewer are found than are asked for.
+fn draw(
+    arguments: &Arguments,
+    direction: &mut Direction<'_>,
+    vocabulary: &Vocabulary,
+    tried: &mut Tried,
+    terminal: &mut Terminal,
+) {
+    let wanted = usize::from(arguments.count).saturating_sub(direction.found.len());
+    if wanted == 0 {
+        return;
+    }
+    let (forbids, allows) = (direction.forbids.model(), direction.allows.model());
+    let (bounds, completion) = (bounds_of(&arguments.bounds), vocabulary.completion);
+    let differ = |shape: &Shape| differ(&test(shape, completion), forbids, allows);
+    let look = |number: &u64| match drawn(*number, vocabulary, bounds, differ)? {
+        Some(shape) => check(&shape, completion, forbids, allows),
+        None => Ok(None),
+    };
+    let try_one = |number: &u64| arguments.timeout.within(|| look(number));
+    let numbers: Vec<u64> = (0..DRAWN).collect();
+    terminal.begin_progress(numbers.len());
+    let others = std::mem::take(&mut tried.programs);
+    let found = first(&numbers, wanted, try_one, arguments.jobs.count(), tried, terminal);
+    tried.drawn += std::mem::replace(&mut tried.programs, others);
+    direction.found.extend(found);
 }
 
 /// The programs that were found for each direction, as files of a folder: each has a name of its own.

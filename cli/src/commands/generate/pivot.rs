@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use clap::Args;
 use model::changes::{self, Change, Subject};
 use model::coverage::{IMPLIED, implied};
+use model::generate::distinguish::Undecided;
 use model::generate::draft::Draft;
 use model::generate::pivot::Pivot;
 use model::generate::search::{Bounds, Known, Vocabulary};
@@ -185,12 +186,7 @@ fn unit(
         ..Unit::default()
     };
     for size in 1..=bounds.size {
-        let look = |shape: &Shape| {
-            let Some(found) = pivot.check(shape)? else { return Ok(Tried::Nothing) };
-            let draft = Draft::new(&found.shape, &found.test, &found.condition).canonical();
-            make(draft, vocabulary.completion, model, change.allows_more)
-        };
-        let work = |shape: &Shape| timeout.within(|| look(shape));
+        let work = |shape: &Shape| timeout.within(|| tested(generation, &pivot, change, shape));
         let each = |_: &Shape, tried| {
             unit.take(tried);
             terminal.progress().tick();
@@ -199,7 +195,8 @@ fn unit(
         let shapes = timeout.within(|| pivot.of_size(size));
         map_in_order(&shapes, jobs, &generation.stop, work, each);
     }
-    // Cells are about events of all kinds of statements, so the search has shown them or they are implied.
+    // Most cells of one table alone have no test, as another table implies them: drawing programs for each
+    // would take many times as long as all else.
     let has_others = change.cell().is_none() && vocabulary.has_others();
     if has_others && unit.made.is_empty() && unit.undecided == 0 {
         draw(generation, &pivot, change, bounds, &mut unit);
@@ -212,6 +209,19 @@ const DRAWN: u64 = 4_000;
 /// How many of them may come to a test.
 const MOST_DRAWN: usize = 4;
 
+/// The test of a program, if the rule matters to it.
+fn tested(
+    generation: &Generation<'_>,
+    pivot: &Pivot<'_>,
+    change: &Change,
+    shape: &Shape,
+) -> Result<Tried, Undecided> {
+    let Some(found) = pivot.check(shape)? else { return Ok(Tried::Nothing) };
+    let draft = Draft::new(&found.shape, &found.test, &found.condition).canonical();
+    let completion = generation.vocabulary.completion;
+    make(draft, completion, generation.model.model(), change.allows_more)
+}
+
 /// Tests of a change from random programs.
 fn draw(
     generation: &Generation<'_>,
@@ -220,12 +230,9 @@ fn draw(
     bounds: Bounds,
     unit: &mut Unit,
 ) {
-    let (vocabulary, model) = (generation.vocabulary, generation.model.model());
-    let look = |number: &u64| {
-        let Some(shape) = pivot.drawn(*number, bounds)? else { return Ok(Tried::Nothing) };
-        let Some(found) = pivot.check(&shape)? else { return Ok(Tried::Nothing) };
-        let draft = Draft::new(&found.shape, &found.test, &found.condition).canonical();
-        make(draft, vocabulary.completion, model, change.allows_more)
+    let look = |number: &u64| match pivot.drawn(*number, bounds)? {
+        Some(shape) => tested(generation, pivot, change, &shape),
+        None => Ok(Tried::Nothing),
     };
     let work = |number: &u64| generation.timeout.within(|| look(number));
     let each = |_: &u64, tried| {

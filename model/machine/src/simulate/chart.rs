@@ -14,10 +14,11 @@ const MOST_MEMORY: usize = 16 << 20;
 /// One step in this many may be added, beside the first ones: adding takes tens of times as long as a step.
 const ADDED_OF: u64 = 32;
 const ADDED_FIRST: u64 = 128;
-/// After this many runs that left the chart, the next ones do without it: at first so many, and twice as many
-/// each time that it comes to that again, up to so many.
+/// After this many runs that left the chart, some runs do without it.
 const LEFT: u32 = 8;
+/// How many runs do without it the first time. The number doubles each time.
 const WITHOUT: u32 = 64;
+/// The most runs that do without it before the next one tries.
 const MOST_WITHOUT: u32 = 4096;
 
 #[derive(Clone, Debug, Default)]

@@ -116,24 +116,23 @@ impl Queues {
         self.draw_weights(random);
         let mut steps = 0;
         // A crash may come at any step, and shows more than memory.
+        let mut left = None;
         if self.machine.crashes || !self.chart.is_of_use() {
             self.state.assign(self.machine.initial());
             self.agents.iter_mut().for_each(|agent| agent.slots = agent.initial);
             self.weigh();
-            let run = self.run_on(None, &mut steps, random, step_bound);
-            self.chart.count(steps, false);
-            return run;
-        }
-        let left = match self.run_in_chart(&mut steps, random, step_bound) {
-            InChart::Ended(run) => {
-                self.chart.count(steps, false);
-                return run;
+        } else {
+            match self.run_in_chart(&mut steps, random, step_bound) {
+                InChart::Ended(run) => {
+                    self.chart.count(steps, false);
+                    return run;
+                }
+                InChart::Left(next) => left = Some(next),
             }
-            InChart::Left(next) => next,
-        };
-        self.refresh(0, self.agents.len());
-        let run = self.run_on(Some(left), &mut steps, random, step_bound);
-        self.chart.count(steps, true);
+            self.refresh(0, self.agents.len());
+        }
+        let run = self.run_on(left, &mut steps, random, step_bound);
+        self.chart.count(steps, left.is_some());
         run
     }
 
