@@ -257,7 +257,7 @@ mod tests {
         ("gen cycles", "output nodes"),
         (
             "gen random",
-            "output size thread_size threads nodes seed count weights queue_pairs unsignaled",
+            "output size thread_size threads nodes seed count weights queue_pairs unsignaled shared",
         ),
         ("coverage", "missing output"),
         ("compare", "output"),

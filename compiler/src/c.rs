@@ -117,6 +117,7 @@ impl Generator<'_> {
             | u8::from(needed.persist) << 1
             | u8::from(needed.atomic_write) << 2;
         let receives = self.receives();
+        let shared = plan.program.shared_queue_pair().is_some();
         out.push_str(&self.definitions(&[
             ("TCP_PORT", format!("\"{TCP_PORT}\""), "of node 1"),
             ("THREADS", plan.code.threads.len().to_string(), "on all nodes"),
@@ -125,6 +126,7 @@ impl Generator<'_> {
             ("INLINE_BYTES", if plan.has_inline() { "8" } else { "0" }.to_owned(), "of a request"),
             ("PLACEMENTS", placements.to_string(), "1: FLUSH, 2: for persistence, 4: ATOMIC_WRITE"),
             ("MESSAGES", u8::from(self.has_bottom()).to_string(), "whether there are any"),
+            ("SHARED", u8::from(shared).to_string(), "whether threads share queue pairs"),
             ("RECEIVES", receives.to_string(), "of an instance, at the queue pair with most"),
         ]));
         out
@@ -249,8 +251,11 @@ impl Generator<'_> {
         for (index, (pair, name)) in pairs.iter().zip(&self.names.queue_pairs).enumerate() {
             let (thread, node) = (pair.thread.0, pair.node.0 - 1);
             let receives = self.receives_of(QueuePairId(index));
-            let _ =
-                writeln!(out, "\t[{name}] = {{ .thread = {thread}, .node = {node}{receives} }},");
+            let shared = if pair.is_shared() { ", .is_shared = 1" } else { "" };
+            let _ = writeln!(
+                out,
+                "\t[{name}] = {{ .thread = {thread}, .node = {node}{shared}{receives} }},"
+            );
         }
         out.push_str("\t[QUEUE_PAIRS] = { 0 },\n};\n\n");
         out + &self.work_ids()

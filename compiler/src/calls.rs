@@ -48,6 +48,8 @@ fn has_immediate(kind: &StmtKind) -> bool {
 pub fn calls(program: &Program) -> Vec<(String, Span)> {
     let mut found: Vec<(String, Span)> = Vec::new();
     found.extend(program.crash.map(|span| ("Crash".to_owned(), span)));
+    let shared = program.shared_queue_pair().map(|(_, span)| ("SharedPost".to_owned(), span));
+    found.extend(shared);
     for thread in &program.threads {
         each(&thread.body, &mut |stmt| {
             let unsignaled = stmt.unsignaled.then_some("Unsignaled");

@@ -24,22 +24,28 @@ pub struct QueuePairId(pub usize);
 pub struct Code {
     /// The code of each thread, in the program's order.
     pub threads: Vec<ThreadCode>,
-    /// The queue pairs that instructions use, ordered by thread, then node, then number.
+    /// The queue pairs that instructions use, ordered by thread, then node, then number; those that threads
+    /// share come after all others.
     pub queue_pairs: Vec<QueuePair>,
 }
 
-/// A connection of a thread to a node. The node may be the thread's own.
+/// A connection of a thread, or of the threads of a node, to a node. That may be their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueuePair {
-    /// The thread that issues operations.
+    /// The thread that issues operations; of threads that share it, the first that names it.
     pub thread: ThreadId,
     /// The target node of the operations.
     pub node: NodeId,
-    /// The number among the thread's queue pairs to this node.
+    /// The index among the queue pairs to this node, see [`Towards`].
     pub number: u32,
 }
 
 impl QueuePair {
+    /// Whether threads share it.
+    pub fn is_shared(self) -> bool {
+        self.towards().is_shared()
+    }
+
     /// How the thread names it.
     pub fn towards(self) -> Towards {
         Towards { node: self.node, queue_pair: self.number }
@@ -58,9 +64,16 @@ pub struct ThreadCode {
     pub spans: Vec<Span>,
     /// The thread's part of [`Code::queue_pairs`].
     pub queue_pairs: Range<usize>,
+    /// The queue pairs that it names and that threads share, by index into [`Code::queue_pairs`].
+    pub shared: Vec<usize>,
 }
 
 impl ThreadCode {
+    /// All queue pairs that the thread may post to or poll.
+    pub fn pairs(&self) -> impl Iterator<Item = usize> + '_ {
+        self.queue_pairs.clone().chain(self.shared.iter().copied())
+    }
+
     /// Whether there is anything for the thread to run.
     pub fn has_statements(&self) -> bool {
         !self.instructions.is_empty()
@@ -157,6 +170,9 @@ pub enum CompileError {
     /// The test is about a crash of all nodes, which only the simulator can make. The place of its header
     /// line.
     Crash(Span),
+    /// Threads share a queue pair, which what the program is compiled for cannot do. The place of a statement
+    /// that names it.
+    SharedQueuePair(Span),
     /// Hardware would compute with `⊥`. The place of the statement.
     Bottom(Span),
     /// Statements or expressions are nested deeper than [`MAX_NESTING`].
@@ -195,6 +211,12 @@ impl CompileError {
                 "a completion of a message without an immediate leaves `⊥`, which is a number on hardware: what is \
                  computed from it there is not `⊥`",
             ),
+            Self::SharedQueuePair(span) => Diagnostic::error(
+                diagnostic::Code::UnsupportedStatement,
+                *span,
+                "expected a queue pair of one thread, found one that threads share",
+            )
+            .label("not supported here"),
             Self::Crash(span) => Diagnostic::error(
                 diagnostic::Code::UnsupportedStatement,
                 *span,

@@ -18,5 +18,6 @@ pub use layout::{Batch, Layout, places, round_sizes};
 pub use parameters::{Parameters, Preset};
 pub use stress::{STREAM_DEPTH, STREAM_WORDS, Stream};
 pub use thread::{
-    Connection, End, Ending, Receiver, Stop, ThreadResult, ThreadRun, receives_at_once,
+    Connection, End, Ending, Receiver, SharedConnection, Stop, ThreadResult, ThreadRun,
+    receives_at_once,
 };

@@ -15,7 +15,7 @@ use crate::source::Span;
 
 pub use messages::{Connection, IMMEDIATES, MessageTarget, PENDING, Peer, Receive};
 pub use parts::{Parts, each};
-pub use queue_pairs::{QUEUE_PAIRS, Towards};
+pub use queue_pairs::{Owner, QUEUE_PAIRS, SHARED, Towards};
 pub use values::BOTTOM;
 pub use words::{Words, array_of};
 

@@ -158,7 +158,7 @@ fn taken(program: &Program, source: &PutSource) -> String {
 fn towards(to: &Towards) -> String {
     match to.queue_pair {
         0 => format!("node {}", to.node.0),
-        number => format!("node {}, on queue pair {number}", to.node.0),
+        _ => format!("node {}, on queue pair {}", to.node.0, to.number()),
     }
 }
 

@@ -52,11 +52,12 @@ fn randoms(model: &Model, count: u64) -> Vec<Shape> {
     let is_defined = |weights: &&&str| **weights == WORDS || vocabulary.calls.contains(&"Flush");
     let others: Vec<Weights> =
         others.iter().filter(is_defined).map(|text| text.parse().expect("weights")).collect();
+    let shared = if vocabulary.calls.contains(&"SharedPost") { 2 } else { 0 };
     let all = (0..count).filter_map(|number| {
         let posting = match number % 4 {
-            0 | 2 => Posting { queue_pairs: 1, unsignaled: 0 },
-            1 => Posting { queue_pairs: 3, unsignaled: 0 },
-            _ => Posting { queue_pairs: 2, unsignaled: 3 },
+            0 | 2 => Posting { queue_pairs: 1, unsignaled: 0, shared: 0 },
+            1 => Posting { queue_pairs: 3, unsignaled: 0, shared },
+            _ => Posting { queue_pairs: 2, unsignaled: 3, shared: 0 },
         };
         let weights = match number % 3 {
             0 => &inline,
@@ -104,7 +105,10 @@ fn shuffled(shape: &Shape, random: &mut Random) -> Shape {
         let target = &mut moved.threads[usize::from(threads[at])];
         target.node = node(thread.node);
         // Other numbers for the same queue pairs.
-        let other = |post: Post| Post { queue_pair: 2 - post.queue_pair.min(2), ..post };
+        let other = |post: Post| match u32::from(post.queue_pair) {
+            lang::program::SHARED.. => post,
+            _ => Post { queue_pair: 2 - post.queue_pair.min(2), ..post },
+        };
         target.posts = (0..thread.body.len()).map(|step| other(thread.post(step))).collect();
         let from = |old: u8| threads[usize::from(old)];
         let renamed = |step: &Step| step.renamed(&place, &node).received_from(&from);
@@ -279,7 +283,7 @@ fn pivots_find_what_the_papers_print() {
     }
 }
 
-/// Rules about statements that no enumeration makes: messages, flushes and crashes.
+/// Rules about statements that no enumeration makes: messages, flushes, crashes, and shared queue pairs.
 #[test]
 fn random_programs_shrink_to_tests_of_other_rules() {
     let model = model("rdma-verbs");
@@ -291,16 +295,22 @@ fn random_programs_shrink_to_tests_of_other_rules() {
         ("drop part 3 of ib (flushed)", "AtomicWrite"),
         ("drop part 1 of posted (lR)", "Recv"),
         ("drop part 3 of ob (lost)", "Persist"),
+        ("drop posts", "SharedPost"),
     ];
     let all = changes::of(&model);
     for (name, call) in rows {
         let change = all.iter().find(|change| change.described() == name).expect(name);
         let pivot = Pivot::new(&known, change, &vocabulary, bounds, 1);
-        let mut drawn = (0..4_000).filter_map(|number| pivot.drawn(number, bounds).expect(name));
+        let mut drawn = (0..6_000).filter_map(|number| pivot.drawn(number, bounds).expect(name));
         let shape = drawn.next().unwrap_or_else(|| panic!("{name}: no test"));
         assert!(pivot.check(&shape).expect(name).is_some(), "{name}: {shape:?} is not minimal");
         let mut steps = shape.threads.iter().flat_map(|thread| &thread.body);
-        assert!(steps.any(|step| step.call() == Some(call)), "{name}: {shape:?}");
+        let mut posts = shape.threads.iter().flat_map(|thread| &thread.posts);
+        let is_about = match call {
+            "SharedPost" => posts.any(|post| u32::from(post.queue_pair) >= lang::program::SHARED),
+            _ => steps.any(|step| step.call() == Some(call)),
+        };
+        assert!(is_about, "{name}: {shape:?}");
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::programs::{
     Program, crashes, flushes, generate, in_turn, inline_puts, load, looping, messages, models,
-    number, queue_pairs, shared_polls, shrink, unsignaled, words,
+    number, queue_pairs, shared_polls, shared_posts, shrink, unsignaled, words,
 };
 use lang::Test;
 use lang::cat::model::Model;
@@ -107,6 +107,12 @@ fn engines_agree_on_crashes() {
 #[test]
 fn engines_agree_on_shared_polls() {
     println!("{}", agree(shared_polls, PROGRAMS, STATES));
+}
+
+/// Queue pairs that threads share: in which order their requests come, and who takes which completion.
+#[test]
+fn engines_agree_on_shared_posts() {
+    println!("{}", agree(shared_posts, PROGRAMS, STATES));
 }
 
 /// Arrays: requests of several words, of which nothing but the queue pair's other requests orders any two,

@@ -11,8 +11,8 @@ use lang::limits;
 use std::collections::BTreeMap;
 
 use lang::program::{
-    BinaryOp, Connection, Expr, LocationId, NodeId, Program, PutSource, Receive, RegisterId, Stmt,
-    StmtKind, ThreadId, Towards, WorkId,
+    BinaryOp, Connection, Expr, LocationId, NodeId, Owner, Program, PutSource, Receive, RegisterId,
+    SHARED, Stmt, StmtKind, ThreadId, Towards, WorkId,
 };
 use lang::source::Span;
 use rustc_hash::FxHashMap;
@@ -341,6 +341,24 @@ impl<'a> Builder<'a> {
         Shape { queue_pair, ..self.shape(span, Some(node), id) }
     }
 
+    /// What the events of a request have in common. If threads share its queue pair, its place among their
+    /// requests is an event of its own.
+    fn request(&mut self, span: Span, towards: Towards, id: Option<WorkId>) -> Shape {
+        let shape = self.shape_on(span, towards, id);
+        if towards.is_shared() {
+            self.event(shape, Stamp::Posted, self.live, None, None);
+        }
+        shape
+    }
+
+    /// Whose a queue pair of the current thread is, by its number.
+    pub(super) fn owner_of(&self, queue_pair: u32) -> Owner {
+        match self.own_node {
+            Some(node) if queue_pair >= SHARED => Owner::Node(node),
+            _ => Owner::Thread(self.thread),
+        }
+    }
+
     pub(super) fn event(
         &mut self,
         shape: Shape,
@@ -360,6 +378,7 @@ impl<'a> Builder<'a> {
             read,
             node: shape.node,
             queue_pair: shape.queue_pair,
+            owner: Some(self.owner_of(shape.queue_pair)),
             polls: Vec::new(),
             operation: shape.operation,
             word: shape.word,
@@ -384,7 +403,7 @@ impl<'a> Builder<'a> {
         let Some(towards) = self.program.towards(&stmt.kind) else { return };
         let completion = match &stmt.kind {
             StmtKind::Flush { is_persistent, id, .. } => {
-                let shape = self.shape_on(stmt.span, towards, *id);
+                let shape = self.request(stmt.span, towards, *id);
                 let stamp = if *is_persistent { Stamp::NicPersist } else { Stamp::NicFlush };
                 self.event(shape, stamp, live, None, None)
             }
@@ -393,25 +412,25 @@ impl<'a> Builder<'a> {
                     PutSource::Location(location) => (Some(*location), None),
                     PutSource::Value(value) => (None, Some(self.expression(value))),
                 };
-                let shape = self.shape_on(stmt.span, towards, *id);
+                let shape = self.request(stmt.span, towards, *id);
                 let value = self.source_read(shape, location, known);
                 self.event(shape, Stamp::NicRemoteWrite, live, Some(*target), Some(value))
             }
             StmtKind::AtomicWrite { target, value, id, .. } => {
                 let known = self.expression(value);
-                let shape = self.shape_on(stmt.span, towards, *id);
+                let shape = self.request(stmt.span, towards, *id);
                 let value = self.source_read(shape, None, Some(known));
                 self.event(shape, Stamp::NicAtomicWrite, live, Some(*target), Some(value))
             }
             StmtKind::Get { target, source, id, .. } => {
-                let shape = self.shape_on(stmt.span, towards, *id);
+                let shape = self.request(stmt.span, towards, *id);
                 let value = self.read(shape, Stamp::NicRemoteRead, live, *source);
                 self.event(shape, Stamp::NicLocalWrite, live, Some(*target), Some(value))
             }
             StmtKind::Rcas { result, target, expected, desired, id, .. } => {
                 let expected = self.expression(expected);
                 let desired = self.expression(desired);
-                let shape = self.shape_on(stmt.span, towards, *id);
+                let shape = self.request(stmt.span, towards, *id);
                 let old = self.read(shape, Stamp::NicAtomicRead, live, *target);
                 let equal = self.equal(old, expected);
                 let succeeds = self.and(live, equal);
@@ -420,7 +439,7 @@ impl<'a> Builder<'a> {
             }
             StmtKind::Rfaa { result, target, addend, id, .. } => {
                 let addend = self.expression(addend);
-                let shape = self.shape_on(stmt.span, towards, *id);
+                let shape = self.request(stmt.span, towards, *id);
                 let old = self.read(shape, Stamp::NicAtomicRead, live, *target);
                 let new = self.binary(BinaryOp::Add, old, addend);
                 self.event(shape, Stamp::NicRemoteWrite, live, Some(*target), Some(new));
@@ -439,7 +458,9 @@ impl<'a> Builder<'a> {
         further: Vec<EventId>,
     ) {
         let (thread, guard, unsignaled) = (self.thread, self.live, stmt.unsignaled);
-        let operation = Operation { thread, towards, completion, further, unsignaled, guard };
+        let owner = self.owner_of(towards.queue_pair);
+        let operation =
+            Operation { thread, towards, owner, completion, further, unsignaled, guard };
         self.skeleton.operations.push(operation);
     }
 }
@@ -459,6 +480,7 @@ pub(super) fn of_no_thread(
         read: None,
         node: None,
         queue_pair: 0,
+        owner: None,
         polls: Vec::new(),
         operation,
         word: 0,

@@ -12,7 +12,7 @@ mod spin;
 mod values;
 
 use lang::diagnostic::Code;
-use lang::program::{Connection, LocationId, NodeId, ThreadId, Towards, WorkId};
+use lang::program::{Connection, LocationId, NodeId, Owner, ThreadId, Towards, WorkId};
 use lang::source::Span;
 
 pub use build::{Unsupported, build, build_prepared, build_with_switches};
@@ -111,6 +111,8 @@ pub enum Stamp {
     Recovery,
     /// aRV: a receive is posted.
     ReceivePosted,
+    /// aPS: a request comes to a queue pair that threads share.
+    Posted,
     /// aNAR: the remote read of an RMW by the NIC.
     NicAtomicRead,
     /// aNRR: a remote read by the NIC.
@@ -146,6 +148,7 @@ impl Stamp {
             Self::NicPersist,
             Self::Recovery,
             Self::ReceivePosted,
+            Self::Posted,
             Self::NicAtomicRead,
             Self::NicRemoteRead,
             Self::NicLocalWrite,
@@ -172,6 +175,7 @@ impl Stamp {
             Self::NicPersist => "aNFP",
             Self::Recovery => "aRC",
             Self::ReceivePosted => "aRV",
+            Self::Posted => "aPS",
             Self::NicAtomicRead => "aNAR",
             Self::NicRemoteRead => "aNRR",
             Self::NicLocalWrite => "aNLW",
@@ -231,10 +235,12 @@ pub struct Event {
     pub read: Option<ValueId>,
     /// The target node of a NIC event, poll, fence or flush.
     pub node: Option<NodeId>,
-    /// Which of the thread's queue pairs to `node` it is on.
+    /// Which of the queue pairs to `node` it is on.
     pub queue_pair: u32,
+    /// Whose that queue pair is, or whose those are that it polls; `None` for initial writes.
+    pub owner: Option<Owner>,
     /// The queue pairs of one of which a poll takes a completion. A poll of several is on none of them.
-    pub polls: Vec<Towards>,
+    pub polls: Vec<(Owner, Towards)>,
     /// The operation that it is part of: one execution of one statement. Numbers are unique in the skeleton.
     pub operation: usize,
     /// Which of the operation's words it is about. Events of different words of an operation are in no order.
@@ -261,14 +267,9 @@ impl Event {
         Some(Towards { node: self.node?, queue_pair: self.queue_pair })
     }
 
-    /// The queue pair that it is on, and the thread.
-    pub fn on(&self) -> Option<(ThreadId, Towards)> {
-        self.thread.zip(self.towards())
-    }
-
-    /// Whether it is a poll that may take the completion of an operation of this thread and queue pair.
-    pub fn polls(&self, thread: ThreadId, towards: Towards) -> bool {
-        self.thread == Some(thread) && self.polls.contains(&towards)
+    /// The queue pair that it is on, and whose it is.
+    pub fn on(&self) -> Option<(Owner, Towards)> {
+        self.owner.zip(self.towards())
     }
 
     /// Whether the event reads memory.
@@ -324,12 +325,15 @@ pub struct Operation {
     pub thread: ThreadId,
     /// The queue pair that it is on.
     pub towards: Towards,
+    /// Whose that is.
+    pub owner: Owner,
     /// The event that a poll of it reads from: the nlW of a get or RMW, the nrW of a put, the
     /// write of the receive's completion of a message, the flush itself.
     pub completion: EventId,
     /// Those of its other words.
     pub further: Vec<EventId>,
     /// Whether it has no completion of its own: the poll of a later one on its queue pair answers for it too.
+    /// On a queue pair that threads share, which one is later is for the model to say.
     pub unsignaled: bool,
     /// The condition under which it happens.
     pub guard: Guard,
@@ -397,6 +401,11 @@ impl Operation {
     pub fn completions(&self) -> impl Iterator<Item = EventId> + '_ {
         std::iter::once(self.completion).chain(self.further.iter().copied())
     }
+
+    /// The queue pair that it is on, and whose it is.
+    pub fn on(&self) -> (Owner, Towards) {
+        (self.owner, self.towards)
+    }
 }
 
 impl Skeleton {
@@ -413,28 +422,31 @@ impl Skeleton {
         &self.events[id.0]
     }
 
-    /// The operations whose completion a poll may take, by index: earlier signaled operations of its queue
-    /// pairs. `None` if the event is not a poll of queue pairs.
+    /// The operations whose completion a poll may take, by index: signaled operations of its queue pairs,
+    /// those of other threads and earlier ones of its own. `None` if the event is not a poll of queue pairs.
     pub fn polled_by(&self, poll: EventId) -> Option<impl Iterator<Item = usize>> {
         let event = self.event(poll);
         if event.polls.is_empty() {
             return None;
         }
         let operations = self.operations.iter().enumerate();
-        let earlier = operations.filter(move |(_, operation)| {
-            let is_earlier = operation.completion < poll && !operation.unsignaled;
-            is_earlier && event.polls(operation.thread, operation.towards)
+        let signaled = operations.filter(|(_, operation)| !operation.unsignaled);
+        let earlier = signaled.filter(move |(_, operation)| {
+            let is_own = Some(operation.thread) == event.thread;
+            event.polls.contains(&operation.on()) && (!is_own || operation.completion < poll)
         });
         Some(earlier.map(|(index, _)| index))
     }
 
     /// The unsignaled operations that the completion of an operation answers for too: those before it on its
-    /// queue pair, all of them, whether or not an earlier completion did so already.
+    /// queue pair, all of them, whether or not an earlier completion did so already. Which are before it on a
+    /// queue pair that threads share is not known here: none of those.
     pub fn completed_with(&self, operation: usize) -> impl Iterator<Item = &Operation> {
-        let last = &self.operations[operation];
-        let on = (last.thread, last.towards);
+        let on = self.operations[operation].on();
         let earlier = self.operations[..operation].iter();
-        earlier.filter(move |earlier| earlier.unsignaled && (earlier.thread, earlier.towards) == on)
+        earlier.filter(move |earlier| {
+            earlier.unsignaled && earlier.on() == on && !earlier.towards.is_shared()
+        })
     }
 
     /// The condition that a switch is on, if something depends on it.

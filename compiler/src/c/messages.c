@@ -129,7 +129,7 @@ static void end_messages(struct thread *t)
 	for (int link = 0; link < QUEUE_PAIRS; link++)
 		if (thread_of_link(link) == t->number)
 			for (struct end *end = &t->node->ends[link]; end->sent < queue_pairs[link].receives; end->sent++) {
-				end->kind = UNSIGNALED;
+				t->kind = UNSIGNALED;
 				end->fence = 0;
 				post(t, link, (struct request){ .opcode = IBV_WR_SEND_WITH_IMM, .immediate = t->status });
 			}

@@ -11,7 +11,7 @@ use crate::plan::{Plan, Role};
 pub(super) struct Names {
     /// For each node and word: `N1_x`.
     pub words: Vec<Vec<String>>,
-    /// For each queue pair: `QP_1_TO_2`, from a thread to a node.
+    /// For each queue pair: `QP_1_TO_2`, from a thread to a node, or `QP_OF_NODE_1_TO_2_s0`.
     pub queue_pairs: Vec<String>,
     /// For each work id: `ID_d`.
     pub ids: Vec<String>,
@@ -35,6 +35,10 @@ impl Names {
         let queue_pairs = queue_pairs
             .map(|pair| match pair.number {
                 0 => format!("QP_{}_TO_{}", pair.thread.number(), pair.node.0),
+                _ if pair.is_shared() => {
+                    let from = plan.code.threads[pair.thread.0].node.0;
+                    format!("QP_OF_NODE_{from}_TO_{}_{}", pair.node.0, pair.towards().number())
+                }
                 number => format!("QP_{}_TO_{}_{number}", pair.thread.number(), pair.node.0),
             })
             .collect();

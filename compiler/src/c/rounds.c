@@ -35,11 +35,11 @@ static void start_together(struct thread *t)
 /* What an instance that has ended early said of a next request is not about those of others. */
 static void forget_flags(struct thread *t)
 {
+	t->kind = SIGNALED;
+	t->turn = NULL;
 	for (int link = 0; link < QUEUE_PAIRS; link++)
-		if (thread_of_link(link) == t->number) {
+		if (thread_of_link(link) == t->number && !is_shared(link))
 			t->node->ends[link].fence = 0;
-			t->node->ends[link].kind = SIGNALED;
-		}
 }
 
 static void run_instance(struct thread *t)
@@ -55,7 +55,7 @@ static void run_instance(struct thread *t)
 	/* What earlier instances have not polled is not this one's. */
 	for (int link = 0; link < QUEUE_PAIRS; link++)
 		if (thread_of_link(link) == t->number)
-			t->node->ends[link].polled = t->node->ends[link].counted;
+			t->node->ends[link].polls.polled = t->node->ends[link].polls.counted;
 #if MESSAGES
 	begin_messages(t);
 #endif
@@ -77,6 +77,7 @@ static void *run_batch(void *argument)
 	struct node *n = t->node;
 
 	this_node = n->number;
+	t->batch++;
 	for (t->instance = 0; t->instance < t->instances; t->instance++) {
 		if (t->instance % settings.per_round == 0)
 			start_together(t);
@@ -84,12 +85,13 @@ static void *run_batch(void *argument)
 	}
 	/* The response to a READ pushes the writes before it into the target's memory. */
 	for (int link = 0; link < QUEUE_PAIRS; link++)
-		if (thread_of_link(link) == t->number) {
+		if (thread_of_link(link) == t->number ||
+		    (is_shared(link) && threads[thread_of_link(link)].node == n->number)) {
 			post(t, link, (struct request){
 				.opcode = IBV_WR_RDMA_READ, .words = 1, .remote = FLUSH * LINE,
 				.local = (FLUSHED + (unsigned)t->number) * LINE,
 			});
-			await(t, link, n->ends[link].posted);
+			await(t, link, t->posted);
 		}
 	return NULL;
 }

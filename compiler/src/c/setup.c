@@ -390,6 +390,21 @@ static void connect_queue_pair(struct node *n, struct ibv_qp *qp, int other, uin
 		fail("ibv_modify_qp to RTS on %s, connecting to node %d: %m", name, other + 1);
 }
 
+#if SHARED
+/* Prepares an end for several threads, if they share it. A thread that holds it may hold it once more. */
+static void share(struct end *end, int link)
+{
+	pthread_mutexattr_t again;
+
+	if (!is_shared(link))
+		return;
+	end->of_instance = calloc(BATCH, sizeof *end->of_instance);
+	if (!end->of_instance || pthread_mutexattr_init(&again) || pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE) ||
+	    pthread_mutex_init(&end->lock, &again))
+		fail("no memory for a queue pair that threads share");
+}
+#endif
+
 /* Makes all queue pairs, tells the others of them, and connects them. */
 static void connect_node(struct node *n)
 {
@@ -402,6 +417,9 @@ static void connect_node(struct node *n)
 			struct ibv_qp *qp = new_queue_pair(n, link);
 
 			n->ends[link] = (struct end){ .qp = qp, .cq = qp->send_cq };
+#if SHARED
+			share(&n->ends[link], link);
+#endif
 			me->first[link] = qp->qp_num;
 		}
 		if (node_of_link(link) == n->number) {

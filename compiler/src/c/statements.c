@@ -74,13 +74,50 @@ UNUSED static void cpu_fence(struct thread *t)
 
 /* -- the NIC: it reads the words of a put itself, unless the put is inline -- */
 
+/* Whether threads of this node share the queue pair. Then a thread holds it for as long as it uses its end. */
+static int is_shared(int link)
+{
+	return SHARED && is_of_test(link) && queue_pairs[link].is_shared;
+}
+
+#if SHARED
+static void hold(struct thread *t, int link)
+{
+	if (is_shared(link))
+		pthread_mutex_lock(&t->node->ends[link].lock);
+}
+
+static void release(struct thread *t, int link)
+{
+	if (is_shared(link))
+		pthread_mutex_unlock(&t->node->ends[link].lock);
+}
+
+/* The completions that this instance's Polls may take. */
+static struct polls *polls_of(struct thread *t, int link)
+{
+	struct end *end = &t->node->ends[link];
+	struct polls *polls = is_shared(link) ? &end->of_instance[t->instance] : &end->polls;
+
+	if (is_shared(link) && polls->batch != t->batch)
+		*polls = (struct polls){ .batch = t->batch };
+	return polls;
+}
+#else
+#define hold(t, link) ((void)(t), (void)(link))
+#define release(t, link) ((void)(t), (void)(link))
+#define polls_of(t, link) (&(t)->node->ends[link].polls)
+#endif
+
 /* Takes completions from the queue, if there are any. */
 static void reap(struct thread *t, int link)
 {
 	struct end *end = &t->node->ends[link];
 	struct ibv_wc done[16];
-	int count = ibv_poll_cq(end->cq, 16, done);
+	int count;
 
+	hold(t, link);
+	count = ibv_poll_cq(end->cq, 16, done);
 	if (count < 0)
 		fail("ibv_poll_cq for thread %d to node %d failed", t->number + 1, node_of_link(link) + 1);
 	for (int i = 0; i < count; i++)
@@ -92,6 +129,18 @@ static void reap(struct thread *t, int link)
 	 * requests before its own. */
 	for (int i = 0; i < count; i++)
 		end->completed += end->stands_for[done[i].wr_id % DEPTH];
+	release(t, link);
+}
+
+/* How many requests have completed. */
+static uint64_t completed(struct thread *t, int link)
+{
+	uint64_t number;
+
+	hold(t, link);
+	number = t->node->ends[link].completed;
+	release(t, link);
+	return number;
 }
 
 /* Ends an instance that cannot go on. */
@@ -122,11 +171,11 @@ __attribute__((noreturn)) static void waited_too_long(struct thread *t, int link
 }
 
 /* Waits until that many requests have completed. */
-static void await(struct thread *t, int link, uint64_t completed)
+static void await(struct thread *t, int link, uint64_t number)
 {
 	uint64_t turns = 0, start = 0;
 
-	while (t->node->ends[link].completed < completed) {
+	while (completed(t, link) < number) {
 		reap(t, link);
 		if (!patience(&turns, &start, limit(t, link)))
 			waited_too_long(t, link);
@@ -157,14 +206,16 @@ static void post(struct thread *t, int link, struct request what)
 		.addr = (uintptr_t)t->node->memory + what.local, .length = 8 * what.words,
 		.lkey = t->node->region->lkey,
 	};
-	/* Requests without a completion fill the queue, and nothing would say that there is space again. */
-	int signaled = end->kind != UNSIGNALED || end->posted + 1 - end->signaled >= DEPTH / 2;
 	struct ibv_send_wr *bad, request = {
-		.wr_id = end->posted, .sg_list = &sge, .num_sge = what.words > 0, .opcode = what.opcode,
-		.send_flags = (signaled ? IBV_SEND_SIGNALED : 0) | what.flags | (end->fence ? IBV_SEND_FENCE : 0),
-		.imm_data = htonl(what.immediate),
+		.sg_list = &sge, .num_sge = what.words > 0, .opcode = what.opcode, .imm_data = htonl(what.immediate),
 	};
+	int signaled;
 
+	hold(t, link);
+	/* Requests without a completion fill the queue, and nothing would say that there is space again. */
+	signaled = t->kind != UNSIGNALED || end->posted + 1 - end->signaled >= DEPTH / 2;
+	request.wr_id = end->posted;
+	request.send_flags = (signaled ? IBV_SEND_SIGNALED : 0) | what.flags | (end->fence ? IBV_SEND_FENCE : 0);
 	if (is_atomic(what.opcode)) {
 		request.wr.atomic.remote_addr = target->address + what.remote;
 		request.wr.atomic.rkey = target->key;
@@ -187,17 +238,24 @@ static void post(struct thread *t, int link, struct request what)
 #endif
 	if (errno)
 		fail("ibv_post_send by thread %d to node %d: %m", t->number + 1, node_of_link(link) + 1);
-	end->posted++;
-	if (end->kind == SIGNALED)
-		end->recent[end->counted++ % DEPTH] = end->posted;
-	end->kind = SIGNALED;
+	t->posted = ++end->posted;
+	if (t->kind == SIGNALED) {
+		struct polls *polls = polls_of(t, link);
+
+		polls->recent[polls->counted++ % DEPTH] = end->posted;
+	}
 	end->fence = 0;
+	release(t, link);
+	t->kind = SIGNALED;
+	if (t->turn)
+		*t->turn = t->posted;
+	t->turn = NULL;
 }
 
 /* The next request has no completion of its own. Where its word is used again, its completion is awaited. */
-UNUSED static void unsignaled(struct thread *t, int link, int is_awaited)
+UNUSED static void unsignaled(struct thread *t, int is_awaited)
 {
-	t->node->ends[link].kind = is_awaited ? UNSIGNALED_BUT_AWAITED : UNSIGNALED;
+	t->kind = is_awaited ? UNSIGNALED_BUT_AWAITED : UNSIGNALED;
 }
 
 /* A request of this instance: between a word here and one there, or as many from these on. */
@@ -293,7 +351,7 @@ UNUSED static int next_copy(struct thread *t, int link, struct turn *turn)
 	unsigned copy = turn->next++ % COPIES;
 
 	await(t, link, turn->posted[copy]);
-	turn->posted[copy] = t->node->ends[link].posted + 1;
+	t->turn = &turn->posted[copy];
 	return (int)copy;
 }
 
@@ -301,26 +359,47 @@ UNUSED static int next_copy(struct thread *t, int link, struct turn *turn)
 UNUSED static void remote_fence(struct thread *t, int link)
 {
 	delay(t);
+	hold(t, link);
 	t->node->ends[link].fence = 1;
+	release(t, link);
 }
 
 /* Poll: waits for the oldest signaled request of this instance that is not polled. Without any, it would wait
  * forever. Of the last DEPTH, those before have completed: no more are under way at once. */
 UNUSED static int poll_one(struct thread *t, int link)
 {
-	struct end *end = &t->node->ends[link];
+	struct polls *polls = &t->node->ends[link].polls;
 
 	delay(t);
-	if (end->polled == end->counted)
+	if (polls->polled == polls->counted)
 		return 0;
-	if (end->counted - end->polled <= DEPTH)
-		await(t, link, end->recent[end->polled % DEPTH]);
-	end->polled++;
+	if (polls->counted - polls->polled <= DEPTH)
+		await(t, link, polls->recent[polls->polled % DEPTH]);
+	polls->polled++;
 	return 1;
 }
 
-/* Poll of several queue pairs: the same, of any one of them that has a completion. A program with one completion queue
- * for them takes no other completions: nothing orders those of different queue pairs. */
+/* Takes the oldest completion that this instance has not taken, if it is there. */
+static int take(struct thread *t, int link)
+{
+	struct polls *polls;
+	int is_there = 0;
+
+	hold(t, link);
+	polls = polls_of(t, link);
+	if (polls->polled < polls->counted) {
+		reap(t, link);
+		is_there = polls->counted - polls->polled > DEPTH ||
+			   t->node->ends[link].completed >= polls->recent[polls->polled % DEPTH];
+	}
+	polls->polled += (unsigned)is_there;
+	release(t, link);
+	return is_there;
+}
+
+/* Poll of several queue pairs, or of one that threads share: the same, of any one of them that has a completion. A
+ * program with one completion queue for them takes no other completions: nothing orders those of different queue
+ * pairs. Whether other threads will post to a queue pair that they share is not known. */
 UNUSED static int poll_any(struct thread *t, const int *links, int number)
 {
 	uint64_t turns = 0, start = 0;
@@ -328,30 +407,28 @@ UNUSED static int poll_any(struct thread *t, const int *links, int number)
 
 	delay(t);
 	for (int at = 0; at < number; at++)
-		open += t->node->ends[links[at]].polled < t->node->ends[links[at]].counted;
+		open += is_shared(links[at]) ||
+			t->node->ends[links[at]].polls.polled < t->node->ends[links[at]].polls.counted;
 	if (!open)
 		return 0;
 	for (;;) {
 		int link = links[index];
-		struct end *end = &t->node->ends[link];
 
 		index = (index + 1) % number;
-		if (end->polled < end->counted) {
-			reap(t, link);
-			if (end->counted - end->polled > DEPTH || end->completed >= end->recent[end->polled % DEPTH]) {
-				end->polled++;
-				return 1;
-			}
-		}
-		if (!patience(&turns, &start, limit(t, link)))
-			waited_too_long(t, link);
+		if (take(t, link))
+			return 1;
+		if (patience(&turns, &start, is_shared(link) ? instance_patience(t) : limit(t, link)))
+			continue;
+		if (is_shared(link))
+			end_instance(t, GIVEN_UP);
+		waited_too_long(t, link);
 	}
 }
 
 /* The request posted last has this work id. */
 UNUSED static void has_id(struct thread *t, int link, int id)
 {
-	t->ids[id][link] = t->node->ends[link].posted;
+	t->ids[id][link] = t->posted;
 }
 
 /* Wait: all requests with this work id, on any queue pair, have completed. */

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use lang::program::{
-    Expr, LocationId, NodeId, Peer, PutSource, RegisterId, Stmt, StmtKind, ThreadId, Towards,
-    Words, WorkId,
+    Expr, LocationId, NodeId, Peer, PutSource, RegisterId, Stmt, StmtKind, Towards, Words, WorkId,
 };
 use lang::source::Span;
 
@@ -18,10 +17,7 @@ impl Generator<'_> {
     /// The function of one thread.
     pub(super) fn thread(&self, index: usize) -> String {
         let thread = &self.plan.program.threads[index];
-        let requests = &self.plan.requests;
-        let owner =
-            |request: usize| self.plan.code.queue_pairs[requests[request].queue_pair.0].thread;
-        let first = (0..requests.len()).find(|request| owner(*request) == ThreadId(index));
+        let first = self.plan.request_of[index].iter().flatten().copied().min();
         let mut body = Body {
             generator: self,
             thread: index,
@@ -108,9 +104,10 @@ impl Body<'_> {
             }
             StmtKind::OutOfRange { .. } => self.line("return ASSUMED_FALSE;"),
             StmtKind::Poll(pairs) => {
-                let pairs: Vec<String> = pairs.iter().map(|one| self.queue_pair(*one)).collect();
-                let call = match pairs.as_slice() {
-                    [pair] => format!("poll_one(t, {pair})"),
+                let names: Vec<String> = pairs.iter().map(|one| self.queue_pair(*one)).collect();
+                let is_shared = |pair: &Towards| pair.is_shared();
+                let call = match names.as_slice() {
+                    [pair] if !pairs.iter().any(is_shared) => format!("poll_one(t, {pair})"),
                     all => {
                         let (number, all) = (all.len(), all.join(", "));
                         format!("poll_any(t, (const int[]) {{ {all} }}, {number})")
@@ -232,7 +229,7 @@ impl Body<'_> {
         }
         if request.unsignaled {
             let is_awaited = i32::from(request.copies > 1);
-            self.line(&format!("unsignaled(t, {pair}, {is_awaited});"));
+            self.line(&format!("unsignaled(t, {is_awaited});"));
         }
         let operands = format!("t, {pair}, {local}, {remote}");
         let calls = generator.calls;
@@ -355,7 +352,7 @@ impl Body<'_> {
 
     fn queue_pair(&self, towards: Towards) -> String {
         let code = &self.generator.plan.code;
-        let mut own = code.threads[self.thread].queue_pairs.clone();
+        let mut own = code.threads[self.thread].pairs();
         let found = own.find(|pair| code.queue_pairs[*pair].towards() == towards);
         found.map_or_else(String::new, |pair| self.generator.names.queue_pairs[pair].clone())
     }

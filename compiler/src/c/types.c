@@ -54,17 +54,23 @@ enum status { FINISHED, ASSUMED_FALSE, BLOCKED, GIVEN_UP };
 
 #define UNUSED __attribute__((unused))	/* not every test needs it */
 
+/* Completions that Polls may take: how many there are, how many they took or no longer may, and how many requests were
+ * posted up to each of the last of them. On a queue pair that threads share, those of an instance of this batch. */
+struct polls { uint64_t counted, polled, recent[DEPTH], batch; };
+
 /* The initiating end of a connection. Requests of one connection complete in the order in which they were posted,
- * so two numbers say which are under way. Only its thread uses it. */
+ * so two numbers say which are under way. Only its thread uses it, unless threads share it. */
 struct end {
 	struct ibv_qp *qp;
 	struct ibv_cq *cq;
 	uint64_t posted, completed;	/* requests since the beginning */
 	uint64_t signaled;		/* how many were posted up to the last signaled one */
 	uint64_t stands_for[DEPTH];	/* for how many the completion of each of the last stands */
-	uint64_t counted, polled;	/* how many Polls may take, and how many they took or no longer may */
-	uint64_t recent[DEPTH];		/* how many were posted up to each of the last of those */
-	enum { SIGNALED, UNSIGNALED, UNSIGNALED_BUT_AWAITED } kind;	/* of the next request */
+	struct polls polls;
+#if SHARED
+	pthread_mutex_t lock;
+	struct polls *of_instance;	/* if threads share it */
+#endif
 	int fence;			/* the next request carries IBV_SEND_FENCE */
 	unsigned sent;			/* messages of this instance */
 } __attribute__((aligned(LINE)));
@@ -77,9 +83,9 @@ struct inbox {
 	struct { int is_empty, has_immediate; uint32_t immediate; } arrived[RECEIVES + 1];
 };
 
-/* A queue pair of the test: whose it is, and where it leads; the thread there that posts receives, how many for an
+/* A queue pair of the test: whose it is (if threads share it, the first one's), and where it leads; the thread there that posts receives, how many for an
  * instance, and their buffers. */
-struct queue_pair { int thread, node, receiver; unsigned receives; int buffers[RECEIVES + 1]; };
+struct queue_pair { int thread, node, is_shared, receiver; unsigned receives; int buffers[RECEIVES + 1]; };
 static const struct queue_pair queue_pairs[QUEUE_PAIRS + 1];
 
 /* What a node tells the others. */
@@ -121,6 +127,10 @@ struct thread {
 	uint64_t random, delay;		/* ns */
 	uint64_t looping, loops;	/* since when, how often in this instance */
 	uint64_t given_up;		/* instances */
+	uint64_t batch;			/* its number */
+	enum { SIGNALED, UNSIGNALED, UNSIGNALED_BUT_AWAITED } kind;	/* of the next request */
+	uint64_t posted;		/* ends[].posted after the last request */
+	uint64_t *turn;			/* where the next request leaves that, if somebody waits for it */
 	uint64_t ids[WORK_IDS + 1][QUEUE_PAIRS + 1];	/* per work id: ends[].posted after its last request, or 0 */
 	uint64_t (*rows)[OBSERVED + 1];	/* per instance: observed values, then the status */
 	uint64_t *row;			/* this instance's */

@@ -1,6 +1,6 @@
 //! Translates statements to instructions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lang::program::{
     Expr, LocationId, MessageTarget, NodeId, Peer, Program, PutSource, RegisterId, Stmt, StmtKind,
@@ -16,35 +16,48 @@ use super::{
 pub(super) fn compile(program: &Program) -> Result<Code, CompileError> {
     let mut queue_pairs = Vec::new();
     let (mut threads, mut ranges) = (Vec::new(), Vec::new());
+    let mut shared: BTreeMap<(NodeId, Towards), ThreadId> = BTreeMap::new();
     for (index, thread) in program.threads.iter().enumerate() {
         let id = ThreadId(index);
         let mut named = BTreeSet::new();
         collect_queue_pairs(program, &thread.body, 0, &mut named)?;
         named.extend(received_from(program, id));
         let first = queue_pairs.len();
-        queue_pairs.extend(named.into_iter().map(|Towards { node, queue_pair }| QueuePair {
-            thread: id,
-            node,
-            number: queue_pair,
-        }));
+        for towards in named {
+            match towards.is_shared() {
+                true => drop(shared.entry((thread.node, towards)).or_insert(id)),
+                false => queue_pairs.push(pair(id, towards)),
+            }
+        }
         ranges.push(first..queue_pairs.len());
     }
+    let first_shared = queue_pairs.len();
+    queue_pairs.extend(shared.iter().map(|((_, towards), thread)| pair(*thread, *towards)));
     for (thread, range) in program.threads.iter().zip(ranges) {
+        let of_node = shared.keys().enumerate().filter(|(_, (node, _))| *node == thread.node);
+        let of_node = of_node.map(|(at, (_, towards))| (*towards, first_shared + at)).collect();
         let mut lowering = Lowering {
             program,
             node: thread.node,
             all: &queue_pairs,
             queue_pairs: &queue_pairs[range.clone()],
             first: range.start,
+            shared: of_node,
+            names: BTreeSet::new(),
             instructions: Vec::new(),
             spans: Vec::new(),
             breaks: Vec::new(),
         };
         lowering.block(&thread.body, 0)?;
-        let Lowering { instructions, spans, .. } = lowering;
-        threads.push(ThreadCode { node: thread.node, instructions, spans, queue_pairs: range });
+        let Lowering { instructions, spans, names, .. } = lowering;
+        let (node, shared) = (thread.node, names.into_iter().collect());
+        threads.push(ThreadCode { node, instructions, spans, queue_pairs: range, shared });
     }
     Ok(Code { threads, queue_pairs })
+}
+
+fn pair(thread: ThreadId, towards: Towards) -> QueuePair {
+    QueuePair { thread, node: towards.node, number: towards.queue_pair }
 }
 
 /// The queue pairs of a thread of which others post or poll receives.
@@ -103,6 +116,10 @@ struct Lowering<'a> {
     /// The thread's queue pairs, and the index of the first one in the program's list.
     queue_pairs: &'a [QueuePair],
     first: usize,
+    /// The queue pairs that threads of the node share, by their index in the program's list; and which of
+    /// them the thread has named.
+    shared: BTreeMap<Towards, usize>,
+    names: BTreeSet<usize>,
     instructions: Vec<Instruction>,
     spans: Vec<Span>,
     /// For each open loop, the jumps that leave it.
@@ -142,7 +159,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn simple(&self, stmt: &Stmt) -> Result<Instruction, CompileError> {
+    fn simple(&mut self, stmt: &Stmt) -> Result<Instruction, CompileError> {
         let span = stmt.span;
         Ok(match &stmt.kind {
             StmtKind::Assign { register, value } => Instruction::Assign {
@@ -192,7 +209,7 @@ impl Lowering<'_> {
         })
     }
 
-    fn issue(&self, stmt: &Stmt) -> Result<Instruction, CompileError> {
+    fn issue(&mut self, stmt: &Stmt) -> Result<Instruction, CompileError> {
         let (span, kind) = (stmt.span, &stmt.kind);
         let (operation, id) = match kind {
             StmtKind::Put { target, source: PutSource::Location(source), id, .. } => {
@@ -347,7 +364,11 @@ impl Lowering<'_> {
         index.map(QueuePairId).ok_or(CompileError::Malformed { span, what: "queue pair" })
     }
 
-    fn queue_pair(&self, span: Span, towards: Towards) -> Result<QueuePairId, CompileError> {
+    fn queue_pair(&mut self, span: Span, towards: Towards) -> Result<QueuePairId, CompileError> {
+        if let Some(shared) = self.shared.get(&towards) {
+            self.names.insert(*shared);
+            return Ok(QueuePairId(*shared));
+        }
         let index = self.queue_pairs.iter().position(|pair| pair.towards() == towards);
         index
             .map(|index| QueuePairId(self.first + index))

@@ -57,7 +57,7 @@ impl Description<'_> {
     fn thread(&self, out: &mut fmt::Formatter<'_>, thread: usize) -> fmt::Result {
         let code = &self.plan.code.threads[thread];
         writeln!(out, "\nthread {} on node {}", ThreadId(thread).number(), code.node.0)?;
-        for id in code.queue_pairs.clone().map(QueuePairId) {
+        for id in code.pairs().map(QueuePairId) {
             let pair = self.plan.code.queue_pairs[id.0];
             let to = pair.node.0;
             let back = if to == code.node.0 { ", looped back" } else { "" };
@@ -65,11 +65,11 @@ impl Description<'_> {
                 0 => String::new(),
                 _ => format!(" (`{}`)", pair.towards()),
             };
-            writeln!(
-                out,
-                "  queue pair {}: RC to node {to}{named}{back}, own completion queue",
-                id.0
-            )?;
+            let whose = match pair.is_shared() {
+                true => "which the threads of the node share",
+                false => "own completion queue",
+            };
+            writeln!(out, "  queue pair {}: RC to node {to}{named}{back}, {whose}", id.0)?;
         }
         for (at, instruction) in code.instructions.iter().enumerate() {
             let statement = self.quote(code.spans[at]);

@@ -2,7 +2,8 @@
 
 mod run;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use compiler::code::QueuePairId;
 use compiler::library::{Depth, Libraries};
@@ -15,7 +16,7 @@ use super::protocol::{Program, Wiring, entry, plan_hash};
 use crate::rdma::{Device, Endpoint, RdmaError, RdmaErrorKind, Region, Registration};
 use crate::rounds::{
     ARRIVAL_DEPTH, ARRIVAL_WORDS, Barrier, Connection, Layout, Receiver, STREAM_DEPTH,
-    STREAM_WORDS, Signal, Stream, ThreadRun, receives_at_once,
+    STREAM_WORDS, SharedConnection, Signal, Stream, ThreadRun, receives_at_once,
 };
 
 /// The error of a failed step: its kind, if the device reported it, and the message.
@@ -358,8 +359,29 @@ impl Prepared {
         self.add_threads(wiring)
     }
 
+    /// The requesting end of a queue pair.
+    fn connection(
+        &self,
+        wiring: &Wiring,
+        (pair, end): (u32, Box<dyn Endpoint>),
+    ) -> Result<Connection, Trouble> {
+        let to = self.plan.code.queue_pairs[pair as usize].node;
+        let memory = entry(&wiring.memories, &to.0)?;
+        let layout = Layout::new(&self.plan, to, &self.program.parameters);
+        Ok(Connection::new(end, memory, layout, self.depths.test))
+    }
+
     fn add_threads(&mut self, wiring: &Wiring) -> Result<(), Trouble> {
-        let mut requesters = std::mem::take(&mut self.requesters).into_iter();
+        let requesters = std::mem::take(&mut self.requesters);
+        let is_shared =
+            |(pair, _): &(u32, _)| self.plan.code.queue_pairs[*pair as usize].is_shared();
+        let (of_several, own): (Vec<_>, Vec<_>) = requesters.into_iter().partition(is_shared);
+        let mut requesters = own.into_iter();
+        let mut shared = BTreeMap::new();
+        for (pair, end) in of_several {
+            let connection = SharedConnection::new(self.connection(wiring, (pair, end))?);
+            shared.insert(pair as usize, Arc::new(Mutex::new(connection)));
+        }
         let mut senders = std::mem::take(&mut self.senders).into_iter().peekable();
         let plan = Arc::clone(&self.plan);
         let threads = plan.code.threads.len();
@@ -373,12 +395,9 @@ impl Prepared {
             let thread = &plan.code.threads[index];
             let mut connections = Vec::new();
             for pair in thread.queue_pairs.clone() {
-                let to = plan.code.queue_pairs[pair].node;
-                let (_, end) = requesters.next().ok_or_else(|| "connected twice".to_owned())?;
-                let memory = entry(&wiring.memories, &to.0)?;
-                let layout = Layout::new(&plan, to, &self.program.parameters);
+                let end = requesters.next().ok_or_else(|| "connected twice".to_owned())?;
                 connections.push(
-                    Connection::new(end, memory, layout, self.depths.test)
+                    self.connection(wiring, end)?
                         .with_lists(self.program.parameters.post_list)
                         .with_receives(plan.receives(QueuePairId(pair)).len()),
                 );
@@ -400,6 +419,7 @@ impl Prepared {
                 region: Arc::clone(region),
                 layout: layout.clone(),
                 connections,
+                shared: thread.shared.iter().filter_map(|pair| shared.get(pair).cloned()).collect(),
                 receivers,
                 barrier: Barrier::new(
                     index,

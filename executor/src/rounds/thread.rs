@@ -3,13 +3,15 @@
 mod connection;
 mod instance;
 mod receiver;
+mod shared;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use compiler::code::Instruction;
 use compiler::plan::{FinalPlace, Plan};
+use lang::mutex::lock;
 use lang::program::{NodeId, ThreadId};
 use model::machine::Random;
 
@@ -187,6 +189,8 @@ pub struct ThreadRun {
     pub layout: Layout,
     /// Its connections, in the order of [`compiler::code::ThreadCode::queue_pairs`].
     pub connections: Vec<Connection>,
+    /// Those that it shares with other threads, in the order of [`compiler::code::ThreadCode::shared`].
+    pub shared: Vec<Arc<Mutex<SharedConnection>>>,
     /// The queue pairs of others that it receives from.
     pub receivers: Vec<Receiver>,
     /// Its part of the barrier between rounds.
@@ -240,6 +244,7 @@ impl ThreadRun {
         let mut result = ThreadResult::default();
         let mut scratch = instance::Scratch::new(&plan, self.id);
         let mut given_up = 0;
+        self.shared.iter().for_each(|shared| lock(shared).begin());
         self.barrier.arrive(Gate::Batch, stop)?;
         let spread = self.spread(stop)?;
         // The same numbers for all threads.
@@ -276,6 +281,10 @@ impl ThreadRun {
         for connection in &mut self.connections {
             connection.drain(self.layout.scratch(), stop)?;
         }
+        // Each thread for what it has posted itself.
+        for shared in &self.shared {
+            lock(shared).connection.drain(self.layout.scratch(), stop)?;
+        }
         std::sync::atomic::fence(Ordering::SeqCst);
         self.barrier.arrive(Gate::Batch, stop)?;
         Ok(result)
@@ -293,7 +302,11 @@ impl ThreadRun {
             for connection in &mut self.connections {
                 connection.round_trip(self.layout.scratch(), stop)?;
             }
-            let time = began.elapsed() / self.connections.len().max(1) as u32;
+            for shared in &self.shared {
+                lock(shared).connection.round_trip(self.layout.scratch(), stop)?;
+            }
+            let measured = self.connections.len() + self.shared.len();
+            let time = began.elapsed() / measured.max(1) as u32;
             shortest = Some(shortest.map_or(time, |shortest: Duration| shortest.min(time)));
         }
         let nanoseconds = |time: Option<Duration>| time.map_or(0, |time| time.as_nanos() as u64);
@@ -325,3 +338,4 @@ impl ThreadRun {
 pub use connection::Connection;
 pub use instance::Ending;
 pub use receiver::{Receiver, receives_at_once};
+pub use shared::SharedConnection;

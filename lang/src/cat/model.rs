@@ -45,9 +45,9 @@ pub enum Hardware {
 
 /// Names for the `calls` of a model: one per statement of the language that has events, `Unsignaled` for
 /// requests without a completion of their own, `Words` for requests of several words, `Immediate` for puts
-/// and messages with an immediate, `SharedPoll` for polls of several queue pairs, and `Crash` for tests about
-/// what a crash leaves.
-pub const CALLS: [&str; 25] = [
+/// and messages with an immediate, `SharedPoll` for polls of several queue pairs, `SharedPost` for queue
+/// pairs that threads share, and `Crash` for tests about what a crash leaves.
+pub const CALLS: [&str; 26] = [
     "Write",
     "Read",
     "CAS",
@@ -66,6 +66,7 @@ pub const CALLS: [&str; 25] = [
     "Persist",
     "Crash",
     "SharedPoll",
+    "SharedPost",
     "Unsignaled",
     "Words",
     "Rma",
@@ -350,6 +351,8 @@ base! {
     Recovery "aRC" Set,
     /// Receives are posted.
     ReceivePosted "aRV" Set,
+    /// Requests that come to a queue pair that threads share.
+    Posted "aPS" Set,
     /// NIC atomic remote reads, of remote RMWs.
     NicAtomicRead "aNAR" Set,
     /// NIC remote reads, of gets.

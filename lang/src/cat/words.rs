@@ -142,6 +142,7 @@ fn of_base(base: Base) -> Option<&'static str> {
         Base::NicPersist => "a flush to persistent memory at its target",
         Base::Recovery => "what the crash leaves of a location",
         Base::ReceivePosted => "a receive is posted",
+        Base::Posted => "a request comes to a queue pair that threads share",
         Base::SameReceive => "the message consumes this receive",
         Base::NicAtomicRead => "the read of a remote RMW",
         Base::NicRemoteRead => "a get's read at the remote node",

@@ -1,7 +1,9 @@
 //! The syntax tree of a litmus file: what it says, before any name is looked up.
 
+use std::fmt;
+
 use crate::Dialect;
-use crate::program::BinaryOp;
+use crate::program::{BinaryOp, QUEUE_PAIRS, SHARED};
 use crate::source::Span;
 
 use super::methods::Method;
@@ -20,14 +22,14 @@ pub struct Place {
     pub line: usize,
 }
 
-impl std::fmt::Debug for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "«{}..{}»", self.span.start, self.span.end)
     }
 }
 
 /// A tree as text, without its places: equal for trees that say the same.
-pub fn without_places(tree: &impl std::fmt::Debug) -> String {
+pub fn without_places(tree: &impl fmt::Debug) -> String {
     let text = format!("{tree:?}");
     let mut parts = text.split('«');
     let first = parts.next().unwrap_or_default().to_owned();
@@ -92,6 +94,42 @@ pub struct Number {
     pub value: u64,
     /// Its place.
     pub place: Place,
+}
+
+/// The number of a queue pair, and its place.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PairNumber {
+    /// The number.
+    pub value: u64,
+    /// Whether it is one that threads of a node share: `s1`.
+    pub is_shared: bool,
+    /// Its place.
+    pub place: Place,
+}
+
+impl PairNumber {
+    /// The queue pair of this index, which [`crate::program::Towards`] explains.
+    pub fn of_index(index: u64, place: Place) -> Self {
+        let shared = index.checked_sub(QUEUE_PAIRS.into());
+        Self { value: shared.unwrap_or(index), is_shared: shared.is_some(), place }
+    }
+
+    /// The index, if there is such a queue pair.
+    pub fn index(self) -> Option<u32> {
+        let number = u32::try_from(self.value).ok().filter(|number| *number < QUEUE_PAIRS)?;
+        Some(if self.is_shared { SHARED + number } else { number })
+    }
+
+    /// Whether it is queue pair 0, which need not be written.
+    pub fn is_first(self) -> bool {
+        self.value == 0 && !self.is_shared
+    }
+}
+
+impl fmt::Display for PairNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", if self.is_shared { "s" } else { "" }, self.value)
+    }
 }
 
 /// A comment, its signs included.
@@ -346,9 +384,9 @@ pub enum Argument {
     /// `{2, 3}`
     Nodes(Vec<Number>, Place),
     /// `{2, 2/1}`: nodes, each with the number of a queue pair to it.
-    QueuePairs(Vec<(Number, Number)>, Place),
+    QueuePairs(Vec<(Number, PairNumber)>, Place),
     /// `2/1`: a node, and the number of a queue pair to it.
-    Towards(Number, Number),
+    Towards(Number, PairNumber),
     /// `_`
     Nobody(Place),
 }
@@ -376,7 +414,7 @@ pub struct Access {
     /// By the CPU or through the NIC.
     pub home: Home,
     /// The number after `/`; `None` for `/0`.
-    pub queue_pair: Option<Number>,
+    pub queue_pair: Option<PairNumber>,
     /// `.a` is true, `.n` is false (coreRMA).
     pub atomic: Option<bool>,
     /// Its place.
@@ -388,7 +426,7 @@ impl Access {
     #[must_use]
     pub fn through_nic(self) -> Self {
         let home = if self.home.is_own() { Home::Inferred } else { self.home };
-        let queue_pair = self.queue_pair.filter(|number| number.value != 0);
+        let queue_pair = self.queue_pair.filter(|number| !number.is_first());
         Self { home, queue_pair, ..self }
     }
 }

@@ -24,6 +24,15 @@ fn number() -> impl Strategy<Value = Number> {
     prop_oneof![0u64..4, Just(u64::MAX)].prop_map(|value| Number { value, place: place() })
 }
 
+/// The number of a queue pair: of one thread, or shared.
+fn pair_number() -> impl Strategy<Value = PairNumber> {
+    (number(), any::<bool>()).prop_map(|(number, is_shared)| PairNumber {
+        value: number.value,
+        is_shared,
+        place: place(),
+    })
+}
+
 /// Values, some of them negative.
 fn value() -> impl Strategy<Value = u64> {
     prop_oneof![4 => 0u64..9, 1 => (1u64..9).prop_map(u64::wrapping_neg), 1 => Just(1 << 63)]
@@ -31,10 +40,10 @@ fn value() -> impl Strategy<Value = u64> {
 
 fn access() -> impl Strategy<Value = Access> {
     let home = prop_oneof![Just(Home::Own), Just(Home::Inferred), number().prop_map(Home::Node)];
-    let queue_pair = prop_oneof![3 => Just(None), 1 => number().prop_map(Some)];
+    let queue_pair = prop_oneof![3 => Just(None), 1 => pair_number().prop_map(Some)];
     (name(), index(), home, queue_pair).prop_map(|(name, index, home, queue_pair)| {
         // `x^2/0` is `x^2`.
-        let queue_pair = queue_pair.filter(|number| home.is_own() || number.value != 0);
+        let queue_pair = queue_pair.filter(|number| home.is_own() || !number.is_first());
         Access { name, index: index.map(Box::new), home, queue_pair, atomic: None, place: place() }
     })
 }
@@ -140,13 +149,14 @@ fn call(value: bool) -> impl Strategy<Value = Call> {
     } else {
         all.push(of(Method::Rcas, four));
         all.push(of(Method::Mfence, Just(Vec::new()).boxed()));
-        let number = || number().prop_filter("is written without it", |number| number.value != 0);
-        let towards = (number(), number()).prop_map(|(node, pair)| Argument::Towards(node, pair));
+        let pair =
+            || pair_number().prop_filter("is written without it", |number| !number.is_first());
+        let towards = (number(), pair()).prop_map(|(node, pair)| Argument::Towards(node, pair));
         all.push(of(Method::Rfence, towards.prop_map(|towards| vec![towards]).boxed()));
         all.push(of(Method::Poll, one));
-        let pairs = prop::collection::vec((number(), number()), 2..4);
+        let pairs = prop::collection::vec((number(), pair_number()), 2..4);
         let pairs = pairs.prop_filter("else they are nodes", |pairs| {
-            pairs.iter().any(|(_, number)| number.value != 0)
+            pairs.iter().any(|(_, number)| !number.is_first())
         });
         let pairs = pairs.prop_map(|pairs| vec![Argument::QueuePairs(pairs, place())]);
         all.push(of(Method::Poll, pairs.boxed()));

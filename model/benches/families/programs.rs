@@ -233,7 +233,7 @@ const SEED: u64 = 1;
 
 fn draw(number: u64, vocabulary: &Vocabulary) -> Option<Shape> {
     let bounds = Bounds { size: 18, thread: 6, threads: THREADS, nodes: NODES };
-    let posting = Posting { queue_pairs: 1, unsignaled: 0 };
+    let posting = Posting { queue_pairs: 1, unsignaled: 0, shared: 0 };
     let shape =
         random(Seed { seed: SEED, number }, posting, &Weights::default(), vocabulary, &bounds)?;
     (shape.nodes() == NODES && shape.threads.len() == THREADS).then_some(shape)

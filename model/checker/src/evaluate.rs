@@ -238,6 +238,7 @@ impl<'a> Evaluator<'a> {
             Base::NicPersist => stamp(Stamp::NicPersist),
             Base::Recovery => stamp(Stamp::Recovery),
             Base::ReceivePosted => stamp(Stamp::ReceivePosted),
+            Base::Posted => stamp(Stamp::Posted),
             Base::NicAtomicRead => stamp(Stamp::NicAtomicRead),
             Base::NicRemoteRead => stamp(Stamp::NicRemoteRead),
             Base::NicLocalWrite => stamp(Stamp::NicLocalWrite),
@@ -288,9 +289,8 @@ impl<'a> Evaluator<'a> {
             }
             Base::SameNode => self.where_pair(|a, b| a.node.is_some() && a.node == b.node),
             Base::SameQueuePair => self.where_pair(|a, b| {
-                of_thread(a, b)
-                    && a.node.is_some()
-                    && (a.node, a.queue_pair) == (b.node, b.queue_pair)
+                let is_same = (a.node, a.queue_pair) == (b.node, b.queue_pair);
+                a.owner.is_some() && a.node.is_some() && a.owner == b.owner && is_same
             }),
             Base::SameId => self.where_pair(|a, b| {
                 let is_wait = |event: &Event| event.stamp == Stamp::Wait;

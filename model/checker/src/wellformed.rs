@@ -232,6 +232,9 @@ impl<'a> View<'a> {
         let of =
             |end: &EventId| operations.iter().position(|one| one.completions().any(|e| e == *end));
         let is_unsignaled = |end: &EventId| of(end).is_some_and(|at| operations[at].unsignaled);
+        // The model says which polls answer for those on a queue pair that threads share.
+        let is_shared =
+            |end: &EventId| of(end).is_some_and(|at| operations[at].towards.is_shared());
         let (others, signaled): (BTreeSet<_>, BTreeSet<_>) =
             self.execution.polls_from.iter().copied().partition(|(end, _)| is_unsignaled(end));
         for (end, poll) in &signaled {
@@ -239,9 +242,10 @@ impl<'a> View<'a> {
             let Some(event) = event.filter(|event| !event.polls.is_empty()) else {
                 return Err(format!("{} is in pf and no poll of a queue pair", poll.0));
             };
-            let is_answer =
-                |at: &usize| event.polls(operations[*at].thread, operations[*at].towards);
-            let earlier = of(end).filter(|_| end < poll && self.happening(*end).is_some());
+            let is_answer = |at: &usize| event.polls.contains(&operations[*at].on());
+            let is_own = self.event(*end).thread == event.thread;
+            let is_earlier = !is_own || end < poll;
+            let earlier = of(end).filter(|_| is_earlier && self.happening(*end).is_some());
             let Some(at) = earlier.filter(is_answer) else {
                 return Err(format!("the poll {} has no earlier operation to poll", poll.0));
             };
@@ -260,7 +264,8 @@ impl<'a> View<'a> {
             earlier.flat_map(|one| one.completions()).map(|end| (end, *poll))
         });
         let happening = covered.filter(|(end, _)| self.happening(*end).is_some());
-        if happening.collect::<BTreeSet<_>>() != others {
+        let known = others.iter().copied().filter(|(end, _)| !is_shared(end));
+        if happening.collect::<BTreeSet<_>>() != known.collect() {
             return Err(
                 "pf of unsignaled operations is not that of the next signaled one".to_owned()
             );

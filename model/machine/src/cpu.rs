@@ -249,7 +249,7 @@ impl Machine {
     }
 
     fn enqueue(&self, state: &mut State, thread: usize, mut entry: Entry) -> Effect {
-        if self.crashes {
+        if self.crashes && !self.is_shared(entry.pair) {
             let persists = &mut state.pairs[entry.pair].persists;
             entry.persists = *persists;
             *persists += u32::from(entry.item == Item::Flush { is_persistent: true });
@@ -276,9 +276,11 @@ impl Machine {
         pair: usize,
         id: Option<WorkId>,
     ) -> Option<usize> {
-        let position = pair - self.code.threads[thread].queue_pairs.start;
+        // No Wait is about a queue pair that threads share.
+        let position = pair.checked_sub(self.code.threads[thread].queue_pairs.start);
         let mut waits = self.waits[thread].iter();
-        let slot = waits.find(|(known, _)| Some(*known) == id).map(|(_, slot)| slot + position);
+        let first = waits.find(|(known, _)| Some(*known) == id).map(|(_, slot)| slot);
+        let slot = first.zip(position).map(|(first, position)| first + position);
         let queues = &mut state.pairs[pair];
         match (self.variant, slot) {
             (Variant::RdmaWait, Some(slot)) => state.awaited[slot] += 1,
@@ -344,7 +346,7 @@ impl Machine {
             queues.local.remove(index);
         }
         queues.outstanding = queues.outstanding.saturating_sub(1);
-        let position = pair - self.code.threads[thread].queue_pairs.start;
+        let position = pair.saturating_sub(self.code.threads[thread].queue_pairs.start);
         for (_, slot) in &self.waits[thread] {
             let awaited = &mut state.awaited[slot + position];
             *awaited = awaited.saturating_sub(1);

@@ -87,9 +87,13 @@ impl Words<'_> {
     fn pair(&self, pair: usize) -> String {
         let pair = self.machine.code.queue_pairs[pair];
         let (thread, node) = (pair.thread.number(), pair.node.0);
+        let whose = match pair.is_shared() {
+            true => format!("node {}", self.program.threads[pair.thread.0].node.0),
+            false => format!("thread {thread}"),
+        };
         match pair.number {
-            0 => format!("thread {thread} to node {node}"),
-            number => format!("thread {thread} to node {node}, queue pair {number}"),
+            0 => format!("{whose} to node {node}"),
+            _ => format!("{whose} to node {node}, queue pair {}", pair.towards().number()),
         }
     }
 

@@ -66,8 +66,8 @@ impl Machine {
         }
         for (index, thread) in state.threads.iter().enumerate() {
             number(out, thread.pc as u64);
-            let polled = self.code.threads[index].queue_pairs.clone();
-            let polled = polled.into_iter().any(|pair| self.polled(state, dead, pair));
+            let mut pairs = self.code.threads[index].pairs();
+            let polled = pairs.any(|pair| self.polled(state, dead, pair));
             entries(out, &thread.buffer, polled);
         }
         for (index, pair) in state.pairs.iter().enumerate() {
@@ -121,9 +121,14 @@ impl Machine {
     /// Whether the thread may still poll or wait for operations of a queue pair.
     fn polled(&self, state: &State, dead: Option<&Dead<'_>>, pair: usize) -> bool {
         dead.is_none_or(|dead| {
-            let thread = self.code.queue_pairs[pair].thread.0;
-            let pc = state.threads[thread].pc;
-            dead.footprints.future(thread, pc).polls & bit(pair) != 0
+            let polls = |thread: usize| {
+                let pc = state.threads[thread].pc;
+                dead.footprints.future(thread, pc).polls & bit(pair) != 0
+            };
+            match self.sharers[pair].as_slice() {
+                [] => polls(self.code.queue_pairs[pair].thread.0),
+                threads => threads.iter().any(|thread| polls(*thread)),
+            }
         })
     }
 

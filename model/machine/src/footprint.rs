@@ -17,6 +17,9 @@ pub(super) struct Access {
     pub reads: u64,
     pub writes: u64,
     pub locks: u64,
+    /// The queue pairs that threads share and that are posted to, and those that are polled.
+    pub posts: u64,
+    pub takes: u64,
 }
 
 /// What a thread may still do from some instruction on.
@@ -52,6 +55,8 @@ impl Access {
             reads: self.reads | other.reads,
             writes: self.writes | other.writes,
             locks: self.locks | other.locks,
+            posts: self.posts | other.posts,
+            takes: self.takes | other.takes,
         }
     }
 
@@ -61,6 +66,8 @@ impl Access {
         mine & (other.reads | theirs) != 0
             || self.reads & theirs != 0
             || self.locks & other.locks != 0
+            || self.posts & other.posts != 0
+            || self.takes & other.takes != 0
     }
 }
 
@@ -195,6 +202,13 @@ fn add(
 /// What an instruction touches, including the operation that it issues.
 fn access(instruction: &Instruction, machine: &Machine) -> Access {
     let (mut reads, mut writes, mut lock) = (0, 0, 0);
+    let (mut posts, mut takes) = (0, 0);
+    let shared = |pair: usize| if machine.is_shared(pair) { bit(pair) } else { 0 };
+    match instruction {
+        Instruction::Issue { queue_pair, .. } => posts = shared(queue_pair.0),
+        Instruction::Poll(pairs) => takes = pairs.iter().fold(0, |all, one| all | shared(one.0)),
+        _ => {}
+    }
     match instruction {
         Instruction::Read { location, .. } => reads = bit(location.0),
         Instruction::Write { location, .. } => writes = bit(location.0),
@@ -240,5 +254,5 @@ fn access(instruction: &Instruction, machine: &Machine) -> Access {
         | Instruction::JumpIfZero { .. }
         | Instruction::Assume(_) => {}
     }
-    Access { reads, writes, locks: lock }
+    Access { reads, writes, locks: lock, posts, takes }
 }

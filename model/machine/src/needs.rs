@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use lang::Test;
-use lang::program::{Program, Stmt, StmtKind, each};
+use lang::program::{Program, Stmt, StmtKind, Thread, ThreadId, each};
 
 use super::fault::Fault;
 use super::rules::in_requests;
@@ -116,8 +116,11 @@ impl Fault {
         // What cannot be translated cannot be run either, and is reported where it is tried.
         let Ok(test) = in_requests(test) else { return true };
         let program = &test.program;
-        let has = |body: &[Stmt]| {
-            self.needs().iter().all(|(needed, number)| count(body, *needed) >= *number)
+        let has = |threads: &[Thread]| {
+            let counted = |needed| -> usize {
+                threads.iter().map(|thread| count(&thread.body, needed)).sum()
+            };
+            self.needs().iter().all(|(needed, number)| counted(*needed) >= *number)
         };
         if self == Self::PersistKeepsNothing && program.crash.is_none() {
             return false;
@@ -126,7 +129,11 @@ impl Fault {
             // Remote RMWs of one queue pair wait for each other even without the lock.
             return queue_pairs_of_rmws(program) >= 2;
         }
-        program.threads.iter().any(|thread| has(&thread.body))
+        match program.shared_queue_pair() {
+            // What threads post there is on one queue pair.
+            Some(_) => has(&program.threads),
+            None => program.threads.iter().any(|thread| has(std::slice::from_ref(thread))),
+        }
     }
 
     /// Whether the fault is in the CPU alone, so that no NIC can have it.
@@ -143,7 +150,9 @@ fn queue_pairs_of_rmws(program: &Program) -> usize {
             if let StmtKind::Rcas { queue_pair, .. } | StmtKind::Rfaa { queue_pair, .. } =
                 &stmt.kind
             {
-                found.insert((index, *queue_pair));
+                let owner =
+                    program.towards(&stmt.kind).map(|to| program.owner(ThreadId(index), to));
+                found.insert((owner, *queue_pair));
             }
         });
     }

@@ -60,12 +60,19 @@ impl Machine {
             item => {
                 let buffer = &mut state.threads[thread].buffer;
                 let further = buffer[slot..].iter().take_while(|entry| entry.joined).count();
-                let pipe = &mut state.pairs[entry.pair].pipe;
-                if pipe.len() + further + 1 >= QUEUE_LIMIT {
+                let queues = &mut state.pairs[entry.pair];
+                if queues.pipe.len() + further + 1 >= QUEUE_LIMIT {
                     return Effect::QueueFull;
                 }
-                pipe.push(entry);
-                pipe.extend(buffer.drain(slot..slot + further));
+                let first = queues.pipe.len();
+                queues.pipe.push(entry);
+                queues.pipe.extend(buffer.drain(slot..slot + further));
+                if self.crashes && self.is_shared(entry.pair) {
+                    // Only here it is known which requests of other threads are before it.
+                    let before = queues.persists;
+                    queues.pipe[first..].iter_mut().for_each(|entry| entry.persists = before);
+                    queues.persists += u32::from(item == Item::Flush { is_persistent: true });
+                }
                 if self.completes_at_issue(&item) {
                     self.notify(state, entry.pair, entry.unsignaled);
                     (0..=further).for_each(|_| self.complete(state, entry.wait));

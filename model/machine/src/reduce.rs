@@ -14,7 +14,8 @@
 //! - assignments, jumps, and `assume`s that hold;
 //! - a CPU write or an RDMA operation entering the store buffer: it is appended, and only the head leaves;
 //! - an RDMA operation going from the head of the store buffer to its pipe: it is appended, and whether a
-//!   pipe entry may move depends on earlier entries only;
+//!   pipe entry may move depends on earlier entries only (not if threads share the queue pair: who comes
+//!   first matters);
 //! - `Mfence` on an empty store buffer, which only the same thread could fill; Poll and Wait that find their
 //!   notice, which nobody else takes;
 //! - rule 2 for a put of a value: wbL can fill in between (rule 7), but it drains again before
@@ -60,6 +61,12 @@
 //! each other one. They disable each other, so they are one part, and where a stubborn set has it, it has for
 //! each queue pair without a completion one part that must move before there is one.
 //!
+//! # Queue pairs that threads share
+//!
+//! A request that leaves the store buffer for such a queue pair conflicts with all that other threads may
+//! still post to it, and a poll of it with all their polls of it: each is a step by itself. What has come to
+//! the pipe moves as before.
+//!
 //! # Several words
 //!
 //! Words of one request never wait for each other, so for an entry, only those of other requests are ahead;
@@ -74,7 +81,7 @@ use compiler::code::Instruction;
 
 use super::queue_pair::{Ahead, has_receive};
 use super::rules::{Agent, Effect, Machine, Transition, Variant};
-use super::state::{Item, Kind, KindSet, Source, State};
+use super::state::{Entry, Item, Kind, KindSet, Source, State};
 use super::stubborn::Part;
 
 /// How many steps of one thread are taken at once before the search continues. A loop that touches no memory
@@ -138,6 +145,7 @@ impl Machine {
                 Agent::Cpu(thread)
             } else if let Some(entry) = state.threads[thread].buffer.first()
                 && !matches!(entry.item, Item::Write { .. })
+                && !self.comes_to_shared(entry)
             {
                 Agent::StoreBuffer(thread)
             } else {
@@ -157,6 +165,11 @@ impl Machine {
         }
     }
 
+    /// Whether an entry of a store buffer goes to a queue pair that threads share.
+    pub(super) fn comes_to_shared(&self, entry: &Entry) -> bool {
+        !matches!(entry.item, Item::Write { .. }) && self.is_shared(entry.pair)
+    }
+
     /// Whether the thread's next instruction touches no memory.
     fn is_silent(&self, state: &State, thread: usize) -> bool {
         match self.next_instruction(state, thread) {
@@ -168,7 +181,9 @@ impl Machine {
                 | Instruction::Exchange { .. },
             ) => false,
             Some(Instruction::Write { .. }) => self.variant != Variant::Sc,
-            Some(Instruction::Poll(pairs)) => pairs.len() == 1,
+            Some(Instruction::Poll(pairs)) => {
+                matches!(pairs.as_slice(), [one] if !self.is_shared(one.0))
+            }
             Some(_) => true,
         }
     }

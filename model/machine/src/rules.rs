@@ -141,6 +141,8 @@ pub struct Machine {
     pub(super) lock: Vec<usize>,
     /// By queue pair, the thread that posts and polls receives of it.
     pub(super) receiver: Vec<Option<usize>>,
+    /// By queue pair, the threads that share it; none if it is of one thread.
+    pub(super) sharers: Vec<Vec<usize>>,
     /// By queue pair, the locations that receives of it name, as a mask.
     pub(super) buffers: Vec<u64>,
     /// By thread: for each id that the thread waits for, its first slot in [`State::awaited`]. The slots of
@@ -173,6 +175,12 @@ impl Machine {
             let statement = "crash".to_owned();
             return Err(CompileError::Unsupported { span, statement });
         }
+        if let (Some((_, span)), true) =
+            (test.program.shared_queue_pair(), variant != Variant::RdmaTso)
+        {
+            let statement = "a queue pair that threads share".to_owned();
+            return Err(CompileError::Unsupported { span, statement });
+        }
         let observed: Vec<Observed> =
             test.observables.iter().map(|observable| observable.what).collect();
         if let Some(observable) =
@@ -194,6 +202,7 @@ impl Machine {
         };
         let overtakes = overtakes(faults);
         let (receiver, buffers) = receivers(&code);
+        let sharers = sharers(&code);
         Ok(Self {
             code,
             variant,
@@ -203,11 +212,17 @@ impl Machine {
             overtakes,
             lock,
             receiver,
+            sharers,
             buffers,
             waits,
             crashes: test.program.crash.is_some(),
             clocks: Vec::new(),
         })
+    }
+
+    /// Whether threads share a queue pair.
+    pub(super) fn is_shared(&self, pair: usize) -> bool {
+        !self.sharers[pair].is_empty()
     }
 
     /// The thread whose calls a location counts.
@@ -352,6 +367,15 @@ fn receivers(code: &Code) -> (Vec<Option<usize>>, Vec<u64>) {
         }
     }
     (receiver, buffers)
+}
+
+/// For each queue pair that threads share, those threads.
+fn sharers(code: &Code) -> Vec<Vec<usize>> {
+    let threads_with = |pair: usize| {
+        let threads = code.threads.iter().enumerate();
+        threads.filter(|(_, code)| code.shared.contains(&pair)).map(|(thread, _)| thread).collect()
+    };
+    (0..code.queue_pairs.len()).map(threads_with).collect()
 }
 
 /// The lock of each queue pair's node, and the number of locks.

@@ -212,7 +212,9 @@ impl Reduction {
                 (None, Instruction::PollReceive { queue_pair, .. }) => {
                     self.poll_receive(machine, state, queue_pair.0)
                 }
-                (None, Instruction::Poll(pairs)) if pairs.len() > 1 => {
+                (None, Instruction::Poll(pairs))
+                    if pairs.len() > 1 || pairs.iter().any(|pair| machine.is_shared(pair.0)) =>
+                {
                     return self.poll_any(machine, footprints, state, thread);
                 }
                 (None, Instruction::Poll(pairs)) => match pairs.first() {
@@ -381,8 +383,11 @@ fn store_buffer(machine: &Machine, state: &State, thread: usize) -> Part {
     for (index, entry) in buffer.iter().enumerate() {
         let (next, all) = item_access(machine, entry.pair, &entry.item);
         later = later.union(all);
+        let posts = if machine.comes_to_shared(entry) { bit(entry.pair) } else { 0 };
+        later.posts |= posts;
         if index == 0 {
-            now = next;
+            // It only comes to the queue pair.
+            now = if posts == 0 { next } else { Access { posts, ..Access::default() } };
         }
         if !matches!(entry.item, Item::Write { .. }) {
             operations = operations.union(all);
@@ -415,6 +420,7 @@ fn item_access(machine: &Machine, pair: usize, item: &Item) -> (Access, Access) 
             // Under `sc`, the write is part of the same step.
             writes: if machine.variant == Variant::Sc { bit(target.0) } else { 0 },
             locks: bit(machine.lock[pair]),
+            ..Access::default()
         },
         item => Access { reads: item_reads(item), ..Access::default() },
     };

@@ -274,8 +274,13 @@ impl Layout<'_> {
                     Some(extends) => self.constant(name, extends)?,
                     None => Relation::empty(self.plan.size),
                 };
+                // Nothing to choose: what is made of it is empty too, and often does not depend on choices.
+                let op = match total_on.is_empty() {
+                    true => Op::Empty,
+                    false => Op::Choice(self.plan.choices.len()),
+                };
                 self.plan.choices.push(Choice { name: name.clone(), total_on, extends });
-                vec![self.node(Op::Choice(self.plan.choices.len() - 1))]
+                vec![self.node(op)]
             }
             DefinitionKind::Rec(bodies) => {
                 let first = self.plan.nodes.len();
@@ -311,6 +316,10 @@ impl Layout<'_> {
     }
 
     fn node(&mut self, op: Op) -> NodeIndex {
+        let op = match self.simpler(op) {
+            Ok(node) => return node,
+            Err(op) => op,
+        };
         if let Some(node) = self.known.get(&op) {
             return *node;
         }
@@ -335,6 +344,31 @@ impl Layout<'_> {
         });
         self.known.insert(op, self.plan.nodes.len() - 1);
         self.plan.nodes.len() - 1
+    }
+
+    /// The node of an operator whose operands are empty, if that is known without it; else what is left of
+    /// it.
+    fn simpler(&self, op: Op) -> Result<NodeIndex, Op> {
+        let is_empty = |node: &NodeIndex| self.plan.nodes[*node].op == Op::Empty;
+        match op {
+            Op::Union(mut all) => {
+                let empty = all.iter().copied().find(is_empty);
+                all.retain(|operand| !is_empty(operand));
+                match (all.as_slice(), empty) {
+                    ([], Some(empty)) => Ok(empty),
+                    ([one], _) => Ok(*one),
+                    _ => Err(Op::Union(all)),
+                }
+            }
+            Op::Difference(a, b) if is_empty(&a) || is_empty(&b) => Ok(a),
+            Op::Intersection(a, b) | Op::Product(a, b) | Op::Sequence(a, b)
+                if is_empty(&a) || is_empty(&b) =>
+            {
+                Ok(if is_empty(&a) { a } else { b })
+            }
+            Op::Inverse(a) | Op::Plus(a) | Op::Domain(a) | Op::Range(a) if is_empty(&a) => Ok(a),
+            op => Err(op),
+        }
     }
 
     fn expression(&mut self, expr: &Expr) -> NodeIndex {

@@ -216,8 +216,9 @@ impl<'a> Shape<'a> {
         let events = || self.skeleton.events.iter().enumerate();
         let polls = events().filter(|(_, e)| !e.polls.is_empty());
         let answered = |(poll, entry): (usize, &'a Event)| {
-            let same = move |e: &Event| e.on().is_some_and(|(thread, on)| entry.polls(thread, on));
-            let from = events().take(poll).filter(move |(_, e)| same(e) && e.writes());
+            let is_earlier = move |from: usize, e: &Event| from < poll || e.thread != entry.thread;
+            let same = move |e: &Event| e.on().is_some_and(|on| entry.polls.contains(&on));
+            let from = events().filter(move |(at, e)| is_earlier(*at, e) && same(e) && e.writes());
             from.map(move |(from, _)| (from, poll))
         };
         polls.flat_map(answered).collect()

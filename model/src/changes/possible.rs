@@ -37,7 +37,8 @@ const ATOMIC_WRITE: Kinds = 1 << 22;
 const NIC_FLUSH: Kinds = 1 << 23;
 const NIC_PERSIST: Kinds = 1 << 24;
 const RECOVERY: Kinds = 1 << 25;
-const COUNT: usize = 26;
+const SHARED_POST: Kinds = 1 << 26;
+const COUNT: usize = 27;
 
 /// The kinds of each NIC operation.
 const OPERATIONS: [Kinds; 4] = [
@@ -49,7 +50,7 @@ const OPERATIONS: [Kinds; 4] = [
 /// The kinds of events without a NIC: those of CPUs, including polls and waits, and initial writes.
 const OF_CPU: Kinds = INITIAL | READ | WRITE | CAS | FENCE | POLL | WAIT;
 /// The kinds that each stamp stands for.
-const STAMPS: [(Base, Kinds); 22] = [
+const STAMPS: [(Base, Kinds); 23] = [
     (Base::InitialWrites, INITIAL),
     (Base::CpuRead, READ),
     (Base::CpuWrite, WRITE),
@@ -64,6 +65,7 @@ const STAMPS: [(Base, Kinds); 22] = [
     (Base::NicPersist, NIC_PERSIST),
     (Base::Recovery, RECOVERY),
     (Base::ReceivePosted, RECEIVE),
+    (Base::Posted, SHARED_POST),
     (Base::NicAtomicRead, RMW_READ),
     (Base::NicRemoteRead, GET_READ),
     (Base::NicLocalWrite, GET_WRITE | RMW_RESULT),
@@ -105,6 +107,7 @@ fn of_call(call: &str) -> Kinds {
         "CAS" => CAS | FENCE | READ,
         "FAA" => CAS,
         "Mfence" => FENCE,
+        "SharedPost" => SHARED_POST,
         "Put" => OPERATIONS[0],
         "Get" => OPERATIONS[1],
         "RCAS" | "RFAA" => OPERATIONS[2],
@@ -366,10 +369,14 @@ impl OverKinds<'_> {
                 let others = [FENCE | READ, PUT_READ | PUT_WRITE | SEND_WRITE | COMPLETION];
                 let calls = OPERATIONS.iter().chain(&others);
                 let calls = calls.map(|kinds| pairs(*kinds, *kinds));
+                let calls = calls.chain([
+                    pairs(SHARED_POST, NIC | REMOTE_FENCE),
+                    pairs(NIC | REMOTE_FENCE, SHARED_POST),
+                ]);
                 calls.fold(Value::set(self.all, 0), |all, one| all.or(&one))
             }
             Base::SameNode | Base::SameQueuePair => {
-                let towards = NIC | POLL | REMOTE_FENCE | GLOBAL_FENCE | FLUSH;
+                let towards = NIC | SHARED_POST | POLL | REMOTE_FENCE | GLOBAL_FENCE | FLUSH;
                 pairs(towards, towards)
             }
             Base::SameId => pairs(NIC, WAIT),

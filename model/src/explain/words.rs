@@ -6,7 +6,7 @@ use compiler::library::pack;
 use lang::cat::model::Base;
 use lang::cat::words::{LOCATION, READS_BEFORE};
 use lang::outcome::Value;
-use lang::program::{LocationId, PENDING};
+use lang::program::{LocationId, PENDING, Towards};
 use lang::source::Source;
 use skeleton::{Event, EventId, Stamp};
 
@@ -173,6 +173,9 @@ impl<'a> Words<'a> {
             }
             Stamp::Recovery => format!("the crash leaves {place} = {value}"),
             Stamp::ReceivePosted => "the receive is posted".to_owned(),
+            Stamp::Posted => {
+                format!("the request comes to the queue pair towards {}", towards(event))
+            }
             Stamp::NicAtomicRead => {
                 format!("the NIC reads {place} = {value} on node {home}, for an atomic operation")
             }
@@ -255,7 +258,8 @@ impl<'a> Words<'a> {
                 format!("different queue pairs, towards node {} and node {}", one.0, other.0)
             }
             (Some(node), Some(_)) if from.queue_pair != to.queue_pair => {
-                let (one, other) = (from.queue_pair, to.queue_pair);
+                let number = |event: &Event| event.towards().map_or(String::new(), Towards::number);
+                let (one, other) = (number(from), number(to));
                 format!("different queue pairs towards node {}, {one} and {other}", node.0)
             }
             (None, _) | (_, None) => "one of them is on no queue pair".to_owned(),
@@ -283,7 +287,12 @@ impl<'a> Words<'a> {
                 Some(_) => format!(", on the queue pair towards {}", towards(to)),
                 None => String::new(),
             };
-            return format!("{table} keeps the program order of {row} and {column}{queue_pair}");
+            // Only what goes over a queue pair that threads share is in an order without a common thread.
+            let order = match from.thread == to.thread {
+                true => "program order",
+                false => "order of posts and polls",
+            };
+            return format!("{table} keeps the {order} of {row} and {column}{queue_pair}");
         }
         let said = self.question.model.says(name);
         let said = said.unwrap_or_else(|| match weak::is_reads_before(name) {
@@ -297,8 +306,8 @@ impl<'a> Words<'a> {
 /// `node 2`, with the number of the queue pair if there may be others.
 fn towards(event: &Event) -> String {
     let node = event.node.map_or(0, |node| node.0);
-    match event.queue_pair {
-        0 => format!("node {node}"),
-        number => format!("node {node}, queue pair {number}"),
+    match event.towards().filter(|towards| towards.queue_pair != 0) {
+        None => format!("node {node}"),
+        Some(towards) => format!("node {node}, queue pair {}", towards.number()),
     }
 }

@@ -2,7 +2,7 @@
 //! locations.
 
 use super::shape::{Arrays, Shape, Thread};
-use super::step::{Post, Step};
+use super::step::{Post, Step, is_shared};
 
 /// If there are more threads, their order is not permuted.
 const MOST_PERMUTED: usize = 6;
@@ -117,9 +117,12 @@ impl Shape {
     }
 }
 
-/// The number of a queue pair among those to its node.
+/// The number of a queue pair among the thread's own to its node. One that threads share keeps its number.
 fn position(pairs: &[(u8, u8)], pair: (u8, u8)) -> u8 {
-    let to_node = pairs.iter().filter(|(node, _)| *node == pair.0);
+    if is_shared(pair.1) {
+        return pair.1;
+    }
+    let to_node = pairs.iter().filter(|(node, number)| *node == pair.0 && !is_shared(*number));
     let before = to_node.take_while(|known| **known != pair);
     before.count() as u8
 }

@@ -8,19 +8,23 @@ use super::search::{Bounds, Vocabulary};
 use super::shape::Shape;
 
 /// What kinds of programs are drawn in turn, each if the model defines the statement.
-const PROFILES: [(&str, &str); 4] = [
+const PROFILES: [(&str, &str); 6] = [
     ("Crash", "persist=6,flush=1,atomicwrite=1,wait=6,put=6,mfence=0,wput=1"),
     ("Flush", "flush=6,atomicwrite=4,wait=5"),
     ("Send", "send=5,sendimm=1,putimm=3,wait=5"),
     ("Put", "wput=4,wget=4,index=2,wait=5"),
+    (SHARED_POST, "w=6,put=8,get=2,mfence=3,cas=3,wait=3,rfence=0,rfaa=1,rcas=0,send=1"),
+    (SHARED_POST, "w=2,r=6,put=4,get=4,wait=8,copy=0,mfence=0,cas=0,faa=0,rfence=0,rfaa=0,rcas=0"),
 ];
+/// What a model defines in which threads may share queue pairs.
+const SHARED_POST: &str = "SharedPost";
 /// Larger programs are drawn than tests may be: most of their statements are dropped again.
 const MORE: usize = 3;
 
 impl Vocabulary {
     /// Whether there are statements of which the candidates of the search have none.
     pub fn has_others(&self) -> bool {
-        ["Send", "Flush", "Crash"].iter().any(|call| self.calls.contains(call))
+        ["Send", "Flush", "Crash", SHARED_POST].iter().any(|call| self.calls.contains(call))
     }
 }
 
@@ -47,14 +51,16 @@ pub fn drawn(
     differ: impl Fn(&Shape) -> Result<bool, Undecided>,
 ) -> Result<Option<Shape>, Undecided> {
     let known = PROFILES.iter().filter(|(call, _)| vocabulary.calls.contains(call));
-    let profiles: Vec<&str> = known.map(|(_, weights)| *weights).collect();
+    let profiles: Vec<&(&str, &str)> = known.collect();
     let Some(count) = std::num::NonZero::new(profiles.len()) else { return Ok(None) };
-    let profile = profiles[(number % count.get() as u64) as usize];
+    let (call, profile) = profiles[(number % count.get() as u64) as usize];
+    let turn = number / count.get() as u64;
     // A test checks that all profiles can be read.
     let weights: Weights = profile.parse().unwrap_or_default();
     let posting = Posting {
-        queue_pairs: if vocabulary.has_queue_pairs && number.is_multiple_of(3) { 2 } else { 1 },
-        unsignaled: if number.is_multiple_of(5) { 4 } else { 0 },
+        queue_pairs: if vocabulary.has_queue_pairs && turn.is_multiple_of(3) { 2 } else { 1 },
+        unsignaled: if turn.is_multiple_of(5) { 4 } else { 0 },
+        shared: if *call == SHARED_POST { 1 + (turn % 2) as u8 } else { 0 },
     };
     let larger = Bounds { size: bounds.size + MORE, thread: bounds.thread + MORE, ..bounds };
     let seed = Seed { seed: 1, number };

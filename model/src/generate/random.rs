@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::search::{Bounds, Vocabulary};
 use super::shape::{Completion, Location, Shape, Thread};
-use super::step::{Access, Post, Step};
+use super::step::{Access, Post, SHARED, Step, is_shared};
 use crate::machine::Random;
 
 /// The relative frequency of each kind of statement.
@@ -129,6 +129,8 @@ pub struct Posting {
     pub queue_pairs: u8,
     /// Of how many requests one is unsignaled, on average; 0 for none.
     pub unsignaled: u8,
+    /// Of how many requests one is on a queue pair that threads share, on average; 0 for none.
+    pub shared: u8,
 }
 
 /// The shape for a seed. `None` if no attempt gave one that the models define and in which threads meet.
@@ -167,7 +169,7 @@ fn attempt(
         let length = (1 + below(bounds.thread)).min(left);
         left -= length;
         shape.threads.push(Thread::new(node as u8));
-        let Posting { queue_pairs, unsignaled } = posting;
+        let Posting { queue_pairs, unsignaled, shared } = posting;
         for _ in 0..length {
             let kind = pick(&mut below, weights);
             let drawn = step(&mut below, kind, &mut shape, (index, nodes, arrays));
@@ -178,6 +180,13 @@ fn attempt(
                 let unsignaled =
                     unsignaled > 0 && step.is_operation() && below(unsignaled.into()) == 0;
                 let immediate = matches!(kind, "sendimm" | "putimm");
+                // Messages go on queue pairs of one thread.
+                let is_message = immediate || kind == "send";
+                let is_shared = shared > 0
+                    && !is_message
+                    && shape.node_of(step).is_some()
+                    && below(shared.into()) == 0;
+                let queue_pair = if is_shared { SHARED } else { queue_pair };
                 let post = Post { queue_pair, unsignaled, inline: kind == "inline", immediate };
                 shape.threads[index].body.push(step);
                 shape.threads[index].posts.push(post);
@@ -197,17 +206,19 @@ fn attempt(
         && (has("Crash") || !crash)
         && (has("Words") || !shape.has_requests_of_words())
         && posts.all(|post| {
-            (has("Unsignaled") || !post.unsignaled) && (has("Immediate") || !post.immediate)
+            (has("Unsignaled") || !post.unsignaled)
+                && (has("Immediate") || !post.immediate)
+                && (has("SharedPost") || !is_shared(post.queue_pair))
         });
     let shape = shape.canonical();
-    let shared = shape.accesses().any(|(thread, _, access)| {
+    let meet = shape.accesses().any(|(thread, _, access)| {
         let meets = |(other, _, found): (usize, usize, Access)| {
             other != thread && found.place == access.place && (found.writes || access.writes)
         };
         shape.accesses().any(meets)
     });
     let is_good = defined
-        && (shared || crash || shape.has_messages() || shape.has_flushes())
+        && (meet || crash || shape.has_messages() || shape.has_flushes())
         && bounds.hold(&shape)
         && !(crash && shape.has_what_crashes_do_not())
         && (completion != Completion::Never || !has_wait(&shape))

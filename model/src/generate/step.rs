@@ -53,6 +53,14 @@ pub enum Step {
     ReadAt { at: Location, words: u8, index: u8 },
 }
 
+/// The number of a queue pair that threads share.
+pub const SHARED: u8 = lang::program::SHARED as u8;
+
+/// Whether threads share the queue pair of a number.
+pub fn is_shared(queue_pair: u8) -> bool {
+    queue_pair >= SHARED
+}
+
 /// Which side of a statement an access is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Side {

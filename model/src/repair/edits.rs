@@ -15,7 +15,7 @@ use std::fmt;
 use lang::Dialect;
 use lang::litmus::ast::build::{access, assign, call, name, on_queue_pair, statement, towards};
 use lang::litmus::ast::{
-    Argument, Block, Call, Expr, File, Place, Statement, StatementKind, Value, Via,
+    Argument, Block, Call, Expr, File, PairNumber, Place, Statement, StatementKind, Value, Via,
 };
 use lang::litmus::methods::Method;
 use lang::source::{Source, Span};
@@ -92,6 +92,7 @@ impl fmt::Display for Named {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Towards {
     node: u64,
+    /// Its index, as the program knows it.
     queue_pair: u64,
 }
 
@@ -100,7 +101,10 @@ impl fmt::Display for Towards {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.queue_pair {
             0 => write!(f, "{}", self.node),
-            number => write!(f, "{}/{number}", self.node),
+            index => {
+                let number = PairNumber::of_index(index, Place::default());
+                write!(f, "{}/{number}", self.node)
+            }
         }
     }
 }

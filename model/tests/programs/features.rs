@@ -63,6 +63,15 @@ pub fn crashes(seed: u64) -> Program {
     program(seed, Features { flushes, ..plain })
 }
 
+/// The same with queue pairs that threads share, and sometimes unsignaled requests, flushes, several words or
+/// polls of several queue pairs.
+pub fn shared_posts(seed: u64) -> Program {
+    let plain = Features { queue_pairs: 1, shared_posts: true, ..Features::default() };
+    let (unsignaled, shared_polls) = (seed.is_multiple_of(3), seed.is_multiple_of(4));
+    let (flushes, words) = (seed.is_multiple_of(5), seed.is_multiple_of(7));
+    program(seed, Features { unsignaled, shared_polls, flushes, words, ..plain })
+}
+
 /// What programs have that the papers' do not.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub struct Features {
@@ -82,4 +91,6 @@ pub struct Features {
     pub crash: bool,
     /// Whether polls may be of several queue pairs.
     pub shared_polls: bool,
+    /// Whether threads share queue pairs.
+    pub shared_posts: bool,
 }

@@ -25,7 +25,7 @@ pub fn program(seed: u64, features: Features) -> Program {
     let kind = match random.below(8) {
         0 if is_plain => Kind::Cpu,
         0..=4 => Kind::Polls,
-        _ if features.messages || features.shared_polls => Kind::Polls,
+        _ if features.messages || features.shared_polls || features.shared_posts => Kind::Polls,
         _ => Kind::Waits,
     };
     let rmws = random.below(3) > 0;
@@ -54,7 +54,9 @@ pub fn program(seed: u64, features: Features) -> Program {
     let mut sent = Vec::new();
     let mut bodies = Vec::new();
     for thread in 1..=threads {
-        let node = if thread <= nodes && kind != Kind::Cpu {
+        let node = if features.shared_posts && thread != 2 && random.below(4) > 0 {
+            1
+        } else if thread <= nodes && kind != Kind::Cpu {
             thread
         } else {
             1 + random.below(nodes.min(2))
@@ -297,6 +299,9 @@ impl Writer<'_> {
 
     /// A queue pair to a node: `2` or `2/1`.
     fn towards(&mut self, node: u32) -> String {
+        if self.scope.features.shared_posts && self.below(4) > 0 {
+            return format!("{node}/s{}", self.below(8) / 7);
+        }
         match self.scope.features.queue_pairs {
             1 => node.to_string(),
             count => match self.below(count) {
@@ -401,6 +406,10 @@ impl Writer<'_> {
         }
         if self.scope.kind == Kind::Waits {
             return format!("Wait({})", self.pick(&WORK_IDS));
+        }
+        if self.scope.features.shared_posts && self.below(8) == 0 {
+            let node = 1 + self.below(self.scope.nodes);
+            return format!("Poll({})", self.towards(node));
         }
         if self.issued.is_empty() && self.below(32) > 0 {
             return self.operation();

@@ -7,7 +7,8 @@ mod shrink;
 mod text;
 
 pub use features::{
-    crashes, flushes, generate, inline_puts, messages, queue_pairs, shared_polls, unsignaled, words,
+    crashes, flushes, generate, inline_puts, messages, queue_pairs, shared_polls, shared_posts,
+    unsignaled, words,
 };
 pub use loops::looping;
 pub use shrink::shrink;

@@ -45,6 +45,9 @@ pub struct Arguments {
     /// Make one remote operation in N unsignaled: it has no completion of its own; 0 for none
     #[arg(long, value_name = "N", default_value_t = 0)]
     unsignaled: u8,
+    /// Put one remote operation in N on a queue pair that the threads of a node share; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    shared: u8,
 }
 
 /// More make no other programs than these: threads are short.
@@ -56,8 +59,8 @@ const MOST: u64 = 100_000_000;
 const AT_ONCE: u64 = 64;
 
 pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) -> Exit {
-    let Arguments { common, seed, count, weights, queue_pairs, unsignaled } = arguments;
-    let posting = Posting { queue_pairs: *queue_pairs, unsignaled: *unsignaled };
+    let Arguments { common, seed, count, weights, queue_pairs, unsignaled, shared } = arguments;
+    let posting = Posting { queue_pairs: *queue_pairs, unsignaled: *unsignaled, shared: *shared };
     if let Err(message) = speaks_of_rdma("random", model) {
         return terminal.usage_error(&message);
     }
@@ -67,6 +70,9 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
     }
     if *unsignaled > 0 {
         choices["unsignaled"] = json!(unsignaled);
+    }
+    if *shared > 0 {
+        choices["shared"] = json!(shared);
     }
     let way = format!("random --seed {seed}");
     let bounds = bounds_of(&common.bounds);
@@ -79,6 +85,10 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
         return terminal.usage_error(&format!("{message} ({})", model.name()));
     }
     let units = count.div_ceil(AT_ONCE) as usize;
+    if *shared > 0 && !vocabulary.calls.contains(&"SharedPost") {
+        let message = "expected `--shared 0`, as the model does not define `SharedPost`";
+        return terminal.usage_error(&format!("{message} ({})", model.name()));
+    }
     let opened = Generation::open(&way, &choices, common, (&bounds, units), model, &vocabulary);
     let generation = match opened {
         Ok(generation) => generation,

@@ -48,14 +48,15 @@ impl Builder<'_> {
                 };
                 let poll =
                     self.waits(|build| build.event(shape, Stamp::Wait, build.live, None, None));
-                self.skeleton.events[poll.0].polls.clone_from(pairs);
+                let pairs = pairs.iter().map(|pair| (self.owner_of(pair.queue_pair), *pair));
+                self.skeleton.events[poll.0].polls = pairs.collect();
             }
             StmtKind::Wait(id) => {
                 let shape = self.shape(stmt.span, None, Some(*id));
                 self.waits(|build| build.event(shape, Stamp::Wait, build.live, None, None));
             }
             StmtKind::RemoteFence(towards) => {
-                let shape = self.shape_on(stmt.span, *towards, None);
+                let shape = self.request(stmt.span, *towards, None);
                 self.event(shape, Stamp::RemoteFence, live, None, None);
             }
             _ => {}

@@ -12,7 +12,7 @@ impl Builder<'_> {
     pub(super) fn words(&mut self, words: &Words, stmt: &Stmt) {
         let Some(towards) = self.program.towards(&stmt.kind) else { return };
         let live = self.live;
-        let whole = self.shape_on(stmt.span, towards, words.id);
+        let whole = self.request(stmt.span, towards, words.id);
         let (reads, writes) = match words.is_put {
             true => (Stamp::NicLocalRead, Stamp::NicRemoteWrite),
             false => (Stamp::NicRemoteRead, Stamp::NicLocalWrite),

@@ -133,14 +133,19 @@ impl Connection {
         }
     }
 
-    /// Takes the oldest completion of this instance, if it is there.
-    fn take(&mut self) -> Result<bool, Halt> {
-        let Some(count) = self.unpolled.front().copied() else { return Ok(false) };
+    /// Whether `count` requests have completed; if not, looks for completions first.
+    pub(super) fn has_completed(&mut self, count: u64) -> Result<bool, RdmaError> {
         if self.completed < count {
             self.ring()?;
             self.reap()?;
         }
-        let is_there = self.completed >= count;
+        Ok(self.completed >= count)
+    }
+
+    /// Takes the oldest completion of this instance, if it is there.
+    pub(super) fn take(&mut self) -> Result<bool, RdmaError> {
+        let Some(count) = self.unpolled.front().copied() else { return Ok(false) };
+        let is_there = self.has_completed(count)?;
         if is_there {
             self.unpolled.pop_front();
         }

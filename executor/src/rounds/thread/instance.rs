@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
 
-use compiler::code::{Instruction, Operation, QueuePairId};
+use compiler::code::{Instruction, Operation, QueuePairId, ThreadCode};
 use compiler::plan::{self, Plan};
+use lang::mutex::lock;
 use lang::program::{LocationId, RegisterId, ThreadId};
 use model::machine::Random;
 
 use super::super::pace::{self, Pace};
 use super::connection::poll_one;
-use super::{Connection, End, Halt, Receiver, Stop, ThreadRun};
+use super::{Connection, End, Halt, Patience, Receiver, Stop, ThreadRun};
 use crate::rdma::{Request, RequestKind};
 use crate::rounds::Layout;
 
@@ -57,7 +58,7 @@ pub(super) struct Scratch {
 
 impl Scratch {
     pub(super) fn new(plan: &Plan, thread: ThreadId) -> Self {
-        let pairs = plan.code.threads[thread.0].queue_pairs.len();
+        let pairs = plan.code.threads[thread.0].pairs().count();
         Self {
             registers: vec![0; plan.program.registers.len()],
             last: vec![0; plan.program.work_ids.len() * pairs],
@@ -182,17 +183,19 @@ impl ThreadRun {
         patience: Duration,
     ) -> Result<Option<Ending>, Halt> {
         let code = &plan.code.threads[self.id.0];
-        let first = code.queue_pairs.start;
         let next = code.instructions.get(here + 1);
         match &code.instructions[here] {
             Instruction::Issue { queue_pair, operation: Operation::Fence, .. } => {
-                let pair = queue_pair.0 - first;
-                self.connections[pair].fence_next = true;
+                let pair = place(code, *queue_pair);
+                match pair.checked_sub(self.connections.len()) {
+                    None => self.connections[pair].fence_next = true,
+                    Some(at) => lock(&self.shared[at]).connection.fence_next = true,
+                }
                 self.ring_before(next, *queue_pair, pair)?;
             }
             Instruction::Issue { queue_pair, .. } => {
                 let Some(request) = plan.request_of[self.id.0][here] else { return Ok(None) };
-                let pair = queue_pair.0 - first;
+                let pair = place(code, *queue_pair);
                 if plan.requests[request].is_message() && !self.connections[pair].has_receive() {
                     return Ok(Some(Ending::Blocked));
                 }
@@ -209,14 +212,21 @@ impl ThreadRun {
                 }
             }
             Instruction::Poll(pairs) => {
-                let pairs: Vec<usize> = pairs.iter().map(|pair| pair.0 - first).collect();
-                if !poll_one(&mut self.connections, &pairs, random, stop)? {
+                let pairs: Vec<usize> = pairs.iter().map(|pair| place(code, *pair)).collect();
+                if pairs.iter().any(|pair| *pair >= self.connections.len()) {
+                    self.poll_shared(&pairs, slot, random, stop, patience)?;
+                } else if !poll_one(&mut self.connections, &pairs, random, stop)? {
                     return Ok(Some(Ending::Blocked));
                 }
             }
             Instruction::Wait(id) => {
                 for (pair, connection) in self.connections.iter_mut().enumerate() {
                     connection.wait(scratch.last[id.0 * scratch.pairs + pair], stop)?;
+                }
+                for (at, shared) in self.shared.iter().enumerate() {
+                    let pair = self.connections.len() + at;
+                    let last = scratch.last[id.0 * scratch.pairs + pair];
+                    lock(shared).connection.wait(last, stop)?;
                 }
             }
             // They have been taken elsewhere.
@@ -239,6 +249,33 @@ impl ThreadRun {
         found.ok_or_else(|| End::Hang(format!("queue pair {} has no receiving end", queue_pair.0)))
     }
 
+    /// A poll of queue pairs of which threads share some: takes the oldest completion of this instance of one
+    /// of them. Whether there is one to come, other threads may know.
+    fn poll_shared(
+        &mut self,
+        pairs: &[usize],
+        slot: u32,
+        random: &mut Random,
+        stop: &Stop<'_>,
+        patience: Duration,
+    ) -> Result<(), Halt> {
+        let mut patience = Patience::within(patience, stop);
+        let first = random.below(pairs.len() as u32) as usize;
+        for pair in pairs.iter().cycle().skip(first) {
+            let is_taken = match pair.checked_sub(self.connections.len()) {
+                None => self.connections[*pair].take()?,
+                Some(at) => lock(&self.shared[at]).take(slot)?,
+            };
+            if is_taken {
+                break;
+            }
+            if patience.spin()?.is_some() {
+                return Err(Halt::GivenUp);
+            }
+        }
+        Ok(())
+    }
+
     /// Posts what waits, unless the next instruction adds to it: nothing may come between requests that are
     /// posted by one call.
     fn ring_before(
@@ -249,7 +286,10 @@ impl ThreadRun {
     ) -> Result<(), End> {
         match next {
             Some(Instruction::Issue { queue_pair: same, .. }) if *same == queue_pair => Ok(()),
-            _ => Ok(self.connections[pair].ring()?),
+            _ => match self.connections.get_mut(pair) {
+                Some(connection) => Ok(connection.ring()?),
+                None => Ok(()), // requests to it do not wait
+            },
         }
     }
 
@@ -262,7 +302,12 @@ impl ThreadRun {
         stop: &Stop<'_>,
     ) -> Result<(), Halt> {
         let request = &self.plan.requests[index];
-        let connection: &mut Connection = &mut self.connections[pair];
+        let at = pair.checked_sub(self.connections.len());
+        let mut shared = at.map(|at| lock(&self.shared[at]));
+        let connection: &mut Connection = match &mut shared {
+            Some(shared) => &mut shared.connection,
+            None => &mut self.connections[pair],
+        };
         let mut local = request.local;
         let copy = scratch.uses[index].0 % request.copies.max(1);
         if let Some(value) = &request.store {
@@ -310,16 +355,31 @@ impl ThreadRun {
             signaled: !request.unsignaled || request.copies > 1,
         };
         connection.post(&posted, stop)?;
+        let posted = connection.posted;
         if !request.unsignaled {
-            connection.unpolled.push_back(connection.posted);
+            match &mut shared {
+                Some(shared) => shared.is_signaled(slot),
+                None => self.connections[pair].unpolled.push_back(posted),
+            }
         }
         let uses = &mut scratch.uses[index];
         uses.0 += 1;
-        uses.1[copy] = connection.posted;
+        uses.1[copy] = posted;
         if let Some(id) = request.id {
-            scratch.last[id.0 * scratch.pairs + pair] = connection.posted;
+            scratch.last[id.0 * scratch.pairs + pair] = posted;
         }
         Ok(())
+    }
+}
+
+/// The place of a queue pair among those of a thread: first its own, then those that it shares.
+fn place(code: &ThreadCode, queue_pair: QueuePairId) -> usize {
+    match code.queue_pairs.contains(&queue_pair.0) {
+        true => queue_pair.0 - code.queue_pairs.start,
+        false => {
+            let shared = code.shared.iter().position(|shared| *shared == queue_pair.0);
+            code.queue_pairs.len() + shared.unwrap_or_default()
+        }
     }
 }
 

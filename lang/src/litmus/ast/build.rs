@@ -2,8 +2,8 @@
 
 use super::{
     Access, Argument, Block, Call, Cells, Declaration, DeclarationKind, DeclarationRow, Expr,
-    ExprKind, File, Home, Name, Number, Place, Statement, StatementKind, Target, Thread, Value,
-    Via,
+    ExprKind, File, Home, Name, Number, PairNumber, Place, Statement, StatementKind, Target,
+    Thread, Value, Via,
 };
 use crate::litmus::methods::Method;
 use crate::program::BinaryOp;
@@ -39,18 +39,17 @@ pub fn access(name: &str, node: Option<u64>, place: Place) -> Access {
     Access { name, index: None, home, queue_pair: None, atomic: None, place }
 }
 
-/// `x^2/1`
+/// `x^2/1`; the index of a queue pair is that of [`crate::program::Towards`].
 pub fn on_queue_pair(access: Access, queue_pair: u64) -> Access {
-    let number = Number { value: queue_pair, place: access.place };
-    Access { queue_pair: Some(number).filter(|number| number.value != 0), ..access }
+    let number = PairNumber::of_index(queue_pair, access.place);
+    Access { queue_pair: Some(number).filter(|number| !number.is_first()), ..access }
 }
 
 /// `Poll(2)`, or with a queue pair `Poll(2/1)`, and likewise other calls.
 pub fn towards(method: Method, node: u64, queue_pair: u64, place: Place) -> Call {
-    let at = |value| Number { value, place };
     let argument = match queue_pair {
         0 => Argument::Expr(number(node, place)),
-        number => Argument::Towards(at(node), at(number)),
+        pair => Argument::Towards(Number { value: node, place }, PairNumber::of_index(pair, place)),
     };
     Call { method, word: None, arguments: vec![argument], place }
 }

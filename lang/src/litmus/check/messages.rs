@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::program::{
     BinaryOp, Connection, Expr, IMMEDIATES, MessageTarget, NodeId, PENDING, Peer, Program,
-    PutSource, Receive, RegisterId, Stmt, StmtKind, ThreadId, WorkId, each,
+    PutSource, Receive, RegisterId, SHARED, Stmt, StmtKind, ThreadId, WorkId, each,
 };
 use crate::source::Span;
 
-use super::super::ast::{Argument, Call, ExprKind, Number, Target};
+use super::super::ast::{Argument, Call, ExprKind, Number, Place, Target};
 use super::super::methods::Method;
 use super::Checker;
 use super::calls::{access, towards, values, work_id};
@@ -33,6 +33,7 @@ pub fn message(lowerer: &mut Lowerer<'_, '_>, call: &Call) -> Option<()> {
             (MessageTarget::Receive(towards.node), towards.queue_pair, "x".to_owned())
         }
     };
+    let queue_pair = of_one_thread(lowerer, queue_pair, first.place())?;
     let source = source_of(lowerer, &name, source)?;
     let immediate = values(lowerer, immediate)?.into_iter().next().map(immediate_of);
     let id = last_id(lowerer, last)?;
@@ -141,9 +142,20 @@ fn peer(lowerer: &mut Lowerer<'_, '_>, argument: &Argument) -> Option<Peer> {
             return lowerer.fail(Code::WrongArguments, argument.place(), message, help);
         }
     };
-    let (thread, queue_pair) =
-        (lowerer.checker.thread(number), lowerer.checker.queue_pair(queue_pair));
-    Some(Peer { thread: thread?, queue_pair: queue_pair? })
+    let (thread, index) = (lowerer.checker.thread(number), lowerer.checker.queue_pair(queue_pair));
+    let place = queue_pair.map_or(argument.place(), |number| number.place);
+    Some(Peer { thread: thread?, queue_pair: of_one_thread(lowerer, index?, place)? })
+}
+
+/// Reports a message or receive on a queue pair that threads share.
+fn of_one_thread(lowerer: &mut Lowerer<'_, '_>, index: u32, place: Place) -> Option<u32> {
+    if index < SHARED {
+        return Some(index);
+    }
+    let message = "expected a queue pair of one thread, found one that threads share";
+    let help =
+        "messages and receives are in the order in which one thread posts them; leave out `s`";
+    lowerer.fail(Code::UnexpectedQueuePair, place, message, help)
 }
 
 /// What one connection's receives and polls are, over all threads.

@@ -4,24 +4,28 @@ use crate::Dialect;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::program::QUEUE_PAIRS;
 
-use super::super::ast::{Access, Home, Number};
+use super::super::ast::{Access, Home, PairNumber};
 use super::super::parse::uses::uses;
 use super::lower::Lowerer;
 use super::{Checker, Meaning};
 
 impl Checker<'_> {
-    /// The number of a queue pair, which is 0 if none is named.
-    pub fn queue_pair(&mut self, number: Option<Number>) -> Option<u32> {
+    /// The index of a queue pair, which is 0 if none is named.
+    pub fn queue_pair(&mut self, number: Option<PairNumber>) -> Option<u32> {
         let Some(number) = number else { return Some(0) };
-        let known = u32::try_from(number.value).ok().filter(|number| *number < QUEUE_PAIRS);
+        let known = number.index();
         if known.is_none() {
             let last = QUEUE_PAIRS - 1;
             let found = match number.value {
                 u64::MAX => "a larger one".to_owned(),
-                value => value.to_string(),
+                _ => number.to_string(),
             };
-            let message = format!("expected a queue pair from 0 to {last}, found {found}");
-            let help = format!("a thread has at most {QUEUE_PAIRS} queue pairs to a node");
+            let (first, last, who) = match number.is_shared {
+                true => ("s0", format!("s{last}"), "the threads of a node share"),
+                false => ("0", last.to_string(), "a thread has"),
+            };
+            let message = format!("expected a queue pair from {first} to {last}, found {found}");
+            let help = format!("{who} at most {QUEUE_PAIRS} queue pairs to a node");
             self.error(Code::NoSuchQueuePair, number.place, message, help);
         }
         known
@@ -55,7 +59,7 @@ pub fn unexpected(checker: &mut Checker<'_>) {
                 match meaning {
                     Some(Meaning::Location(location)) => {
                         let node = checker.location(*location).node.0;
-                        format!("through the NIC it is `{name}^{node}/{}`", number.value)
+                        format!("through the NIC it is `{name}^{node}/{number}`")
                     }
                     _ => "only accesses through the NIC use queue pairs; leave it out".to_owned(),
                 },

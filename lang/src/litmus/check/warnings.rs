@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::library::{Library, Method, ParameterKind};
-use crate::program::{Call, Program, Stmt, StmtKind, Thread, Towards, WorkId, each};
+use crate::program::{Call, NodeId, Program, Stmt, StmtKind, Thread, Towards, WorkId, each};
 use crate::source::Span;
 
 use super::Checker;
@@ -44,7 +44,10 @@ fn polls(program: &Program, thread: &Thread, found: &mut Vec<Diagnostic>) {
         });
         each(std::slice::from_ref(stmt), &mut |stmt| {
             let StmtKind::Poll(pairs) = &stmt.kind else { return };
-            let left = |towards: &&Towards| sent.get(*towards).is_some_and(|left| *left > 0);
+            let left = |towards: &&Towards| match towards.is_shared() {
+                true => posts(program, thread.node, **towards),
+                false => sent.get(*towards).is_some_and(|left| *left > 0),
+            };
             let open: Vec<Towards> = pairs.iter().filter(left).copied().collect();
             // Of several, nobody knows which one it takes from.
             straight &= open.len() < 2;
@@ -54,17 +57,29 @@ fn polls(program: &Program, thread: &Thread, found: &mut Vec<Diagnostic>) {
                 let other = others.map(|(other, _)| *other).min();
                 found.push(blocked_poll(stmt.span, pairs, other));
             }
-            if let Some(left) = open.first().and_then(|towards| sent.get_mut(towards)) {
+            let own = open.first().filter(|towards| !towards.is_shared());
+            if let Some(left) = own.and_then(|towards| sent.get_mut(towards)) {
                 *left -= usize::from(straight);
             }
         });
     }
 }
 
+/// Whether some thread of a node posts what has a completion to a queue pair that they share.
+fn posts(program: &Program, node: NodeId, on: Towards) -> bool {
+    let mut found = false;
+    for thread in program.threads.iter().filter(|thread| thread.node == node) {
+        each(&thread.body, &mut |stmt| {
+            found |= !stmt.unsignaled && program.towards(&stmt.kind) == Some(on);
+        });
+    }
+    found
+}
+
 fn blocked_poll(span: Span, pairs: &[Towards], other: Option<Towards>) -> Diagnostic {
     let place = |towards: &Towards| match (towards.node.0, towards.queue_pair) {
         (node, 0) => format!("node {node}"),
-        (node, number) => format!("node {node} on queue pair {number}"),
+        (node, _) => format!("node {node} on queue pair {}", towards.number()),
     };
     let places: Vec<String> = pairs.iter().map(place).collect();
     let places = places.join(" or ");

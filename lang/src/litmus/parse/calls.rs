@@ -6,7 +6,9 @@ use crate::Dialect;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::library::{Called, Words};
 
-use super::super::ast::{Argument, Call, Expr, ExprKind, Name, Number, Place, StatementKind};
+use super::super::ast::{
+    Argument, Call, Expr, ExprKind, Name, Number, PairNumber, Place, StatementKind,
+};
 use super::super::methods::{self, KEYWORDS, Method, Position, SIGNATURES};
 use super::expressions::{expression, queue_pair};
 use super::{Context, Piece, Rule, printed};
@@ -96,9 +98,9 @@ fn towards(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Op
     let mut parts = pair.into_inner();
     let node = context.place_number(piece, &parts.next()?);
     let number = queue_pair(context, piece, parts.next()?)?;
-    Some(match number.value {
-        0 => Argument::Expr(Expr { kind: ExprKind::Number(node.value), place: node.place }),
-        _ => Argument::Towards(node, number),
+    Some(match number.is_first() {
+        true => Argument::Expr(Expr { kind: ExprKind::Number(node.value), place: node.place }),
+        false => Argument::Towards(node, number),
     })
 }
 
@@ -163,7 +165,7 @@ fn pair_set(
         let node = context.place_number(piece, &parts.next()?);
         let number = match parts.next() {
             Some(number) => queue_pair(context, piece, number)?,
-            None => Number { value: 0, place: node.place },
+            None => PairNumber::of_index(0, node.place),
         };
         pairs.push((node, number));
     }
@@ -225,7 +227,7 @@ fn normal(method: Method, mut arguments: Vec<Argument>) -> Vec<Argument> {
     }
     if let Some(first) = arguments.first_mut() {
         if let Argument::QueuePairs(pairs, place) = first
-            && pairs.iter().all(|(_, number)| number.value == 0)
+            && pairs.iter().all(|(_, number)| number.is_first())
         {
             *first = Argument::Nodes(pairs.iter().map(|(node, _)| *node).collect(), *place);
         }

@@ -7,7 +7,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::program::BinaryOp;
 use crate::source::Span;
 
-use super::super::ast::{Access, Expr, ExprKind, Home, Index, Name, Number, Place};
+use super::super::ast::{Access, Expr, ExprKind, Home, Index, Name, Number, PairNumber, Place};
 use super::{Context, Piece, Rule};
 
 /// A name and its marks.
@@ -97,9 +97,11 @@ pub fn queue_pair(
     context: &mut Context<'_>,
     piece: &Piece,
     pair: Pair<'_, Rule>,
-) -> Option<Number> {
+) -> Option<PairNumber> {
     let number = pair.into_inner().find(|part| part.as_rule() == Rule::pair_number)?;
-    Some(context.place_number(piece, &number))
+    let is_shared = number.as_str().starts_with('s');
+    let Number { value, place } = context.place_number(piece, &number);
+    Some(PairNumber { value, is_shared, place })
 }
 
 /// Takes `_n` or `_a` from a name that is declared without it.

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::super::ast::{
-    Access, Argument, Block, Call, Expr, ExprKind, File, Home, Index, Name, Number, StatementKind,
-    Target, Value, Via,
+    Access, Argument, Block, Call, Expr, ExprKind, File, Home, Index, Name, PairNumber,
+    StatementKind, Target, Value, Via,
 };
 use super::super::methods::Method;
 
@@ -29,7 +29,7 @@ pub struct Use<'f> {
     /// With its node, if that is written.
     pub home: Home,
     /// With the number of its queue pair, if that is written.
-    pub queue_pair: Option<Number>,
+    pub queue_pair: Option<PairNumber>,
     /// The index of the thread.
     pub thread: usize,
     /// How.

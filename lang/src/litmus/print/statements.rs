@@ -4,8 +4,8 @@ use crate::Dialect;
 use crate::program::BinaryOp;
 
 use super::super::ast::{
-    Access, Argument, Block, Call, Expr, ExprKind, Home, Index, Number, Statement, StatementKind,
-    Target, Value, Via,
+    Access, Argument, Block, Call, Expr, ExprKind, Home, Index, Number, PairNumber, Statement,
+    StatementKind, Target, Value, Via,
 };
 use super::declarations::{list, word};
 
@@ -127,7 +127,7 @@ fn call(call: &Call) -> String {
             let pairs: Vec<String> = pairs.iter().map(member).collect();
             format!("{{{}}}", pairs.join(", "))
         }
-        Argument::Towards(node, number) => format!("{}/{}", node.value, number.value),
+        Argument::Towards(node, number) => format!("{}/{number}", node.value),
         Argument::Nobody(_) => "_".to_owned(),
     };
     let arguments: Vec<String> = call.arguments.iter().map(argument).collect();
@@ -135,10 +135,10 @@ fn call(call: &Call) -> String {
 }
 
 /// `2/1`, and `2` for queue pair 0.
-fn member((node, number): &(Number, Number)) -> String {
-    match number.value {
-        0 => node.value.to_string(),
-        number => format!("{}/{number}", node.value),
+fn member((node, number): &(Number, PairNumber)) -> String {
+    match number.is_first() {
+        true => node.value.to_string(),
+        false => format!("{}/{number}", node.value),
     }
 }
 
@@ -166,7 +166,7 @@ fn index(access: &Access) -> String {
 }
 
 fn queue_pair(access: &Access) -> String {
-    access.queue_pair.map_or(String::new(), |number| format!("/{}", number.value))
+    access.queue_pair.map_or(String::new(), |number| format!("/{number}"))
 }
 
 /// How tight an operator binds.

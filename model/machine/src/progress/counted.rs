@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use lang::program::{Connection, NodeId, Peer, Program, Stmt, StmtKind, ThreadId, Towards, WorkId};
 
 /// Whether a program always ends. `None` if its text does not show it: it has branches, loops, calls of
-/// libraries, or polls of several queue pairs, which take from one or from another.
+/// libraries, polls of several queue pairs, which take from one or from another, or polls of a queue pair
+/// that threads share.
 pub fn always_ends(program: &Program) -> Option<bool> {
     let is_counted = |stmt: &Stmt| match &stmt.kind {
-        StmtKind::Poll(pairs) => pairs.len() == 1,
+        StmtKind::Poll(pairs) => matches!(pairs.as_slice(), [one] if !one.is_shared()),
         kind => !matches!(
             kind,
             StmtKind::If { .. } | StmtKind::Loop(_) | StmtKind::Call(_) | StmtKind::Rma(_)

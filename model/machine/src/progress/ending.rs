@@ -89,8 +89,9 @@ fn may_wait_in(program: &Program, body: &[Stmt]) -> bool {
             StmtKind::Poll(pairs) => {
                 polls = true;
                 match (pairs.as_slice(), pairs.first().and_then(|one| sent.get_mut(one))) {
-                    ([_], Some(left)) if *left > 0 => *left -= 1,
-                    // Of several, it may take one that a later poll lacks.
+                    ([one], Some(left)) if *left > 0 && !one.is_shared() => *left -= 1,
+                    // Of several, it may take one that a later poll lacks; and other threads may take from a
+                    // shared one.
                     _ => is_short = true,
                 }
                 continue;

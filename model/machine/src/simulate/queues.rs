@@ -27,9 +27,9 @@ pub(super) struct Queues {
     encoding: Vec<u8>,
     /// Whether a step of a queue pair can enable or disable an agent of another thread.
     locks_nodes: bool,
-    /// Whether there are receives: messages wait for their posts, and polls of receives for messages, each in
-    /// another thread.
-    has_receives: bool,
+    /// Whether queue pairs are of two threads: there are receives (messages wait for their posts, and polls
+    /// of receives for messages, each in another thread), or threads share one.
+    has_other_ends: bool,
     /// Whether a step of a thread can enable or disable any agent of the thread, not only the agents next to
     /// the one that moved.
     looks_at_all: bool,
@@ -96,10 +96,19 @@ impl Queues {
                 add(Agent::LocalBuffer(pair));
             }
         }
+        let end = agents.len();
+        for pair in (0..machine.code.queue_pairs.len()).filter(|pair| machine.is_shared(*pair)) {
+            for agent in [Agent::Pipe(pair), Agent::RemoteBuffer(pair), Agent::LocalBuffer(pair)] {
+                let initial = machine.slots(machine.initial(), agent);
+                let (slots, siblings) = (initial, (end, end));
+                agents.push(AgentState { agent, slots, initial, live: 0, siblings });
+            }
+        }
         Ok(Self {
             state: machine.initial().clone(),
             locks_nodes: machine.has_remote_rmw(),
-            has_receives: machine.receiver.iter().any(Option::is_some),
+            has_other_ends: machine.receiver.iter().any(Option::is_some)
+                || machine.sharers.iter().any(|threads| !threads.is_empty()),
             looks_at_all: variant == Variant::Sc || faults != FaultSet::NONE,
             machine,
             weights: vec![1; agents.len()],
@@ -327,7 +336,7 @@ impl Queues {
         let effect = self.apply(index, slot, steps, step_bound);
         let is_of_pair = !matches!(agent, Agent::Cpu(_) | Agent::StoreBuffer(_));
         match agent {
-            _ if self.has_receives || self.locks_nodes && is_of_pair => {
+            _ if self.has_other_ends || self.locks_nodes && is_of_pair => {
                 self.refresh(0, self.agents.len());
             }
             _ if self.looks_at_all => self.refresh(first, last),

@@ -4,11 +4,12 @@ use compiler::code::Instruction;
 
 use super::super::footprint::{Access, Footprints, bit};
 use super::super::rules::{Agent, Machine, Transition};
-use super::super::state::{Entry, Item, LocalEntry, State};
+use super::super::state::{Entry, Item, LocalEntry, State, ThreadState};
 use super::{Part, Reduction, Status};
 
 impl Reduction {
-    /// A poll of several queue pairs: its steps, and for each queue pair without a notice, what brings one.
+    /// A poll of several queue pairs, or of one that threads share: its steps, and for each queue pair
+    /// without a notice, what brings one.
     pub(super) fn poll_any(
         &self,
         machine: &Machine,
@@ -17,16 +18,21 @@ impl Reduction {
         thread: usize,
     ) -> Part {
         let slots = machine.cpu_slots(state, thread);
-        let mut waits = 0;
+        let (mut waits, mut now) = (0, Access::default());
         if let Some(Instruction::Poll(pairs)) = machine.next_instruction(state, thread) {
-            let others = pairs.iter().enumerate().filter(|(at, _)| slots >> at & 1 == 0);
-            for (_, pair) in others {
-                if let Status::WaitsFor(part) =
-                    self.poll(state, pair.0, state.threads.len() + thread)
-                {
-                    // `bit` takes the index modulo 64: states with more parts are not reduced.
-                    waits |= bit(part);
+            for (at, pair) in pairs.iter().enumerate() {
+                if machine.is_shared(pair.0) {
+                    now.takes |= bit(pair.0);
                 }
+                if slots >> at & 1 != 0 {
+                    continue;
+                }
+                // `bit` takes the index modulo 64: states with more parts are not reduced.
+                waits |= match self.poll_of(machine, footprints, state, (pair.0, thread)) {
+                    Status::WaitsFor(part) => bit(part),
+                    Status::WaitsForAny(parts) => parts,
+                    Status::Enabled | Status::Stuck => 0,
+                };
             }
         }
         let status = match (slots, waits) {
@@ -41,12 +47,41 @@ impl Reduction {
         let slot = (slots.trailing_zeros() % u64::BITS) as usize;
         let transition = Transition { agent: Agent::Cpu(thread), slot };
         let further = slots & slots.wrapping_sub(1);
-        Part {
-            status,
-            overtaken: waits,
-            further,
-            ..Part::new(transition, Access::default(), later)
+        Part { status, overtaken: waits, further, ..Part::new(transition, now, later) }
+    }
+
+    /// What a thread's poll without a notice waits for. A queue pair that threads share may get its next
+    /// request from any of them.
+    fn poll_of(
+        &self,
+        machine: &Machine,
+        footprints: &Footprints,
+        state: &State,
+        (pair, thread): (usize, usize),
+    ) -> Status {
+        let threads = state.threads.len();
+        if !machine.is_shared(pair) {
+            return self.poll(state, pair, threads + thread);
         }
+        let queues = &state.pairs[pair];
+        if !queues.local.is_empty() {
+            return Status::WaitsFor(self.first[pair] + 1);
+        }
+        if !queues.pipe.is_empty() {
+            return Status::WaitsFor(self.first[pair] + 2);
+        }
+        let mut sources = 0;
+        for sharer in &machine.sharers[pair] {
+            let ThreadState { pc, buffer } = &state.threads[*sharer];
+            let is_it = |entry: &Entry| machine.comes_to_shared(entry) && entry.pair == pair;
+            if buffer.iter().any(is_it) {
+                sources |= bit(threads + sharer);
+            }
+            if footprints.future(*sharer, *pc).access.posts & bit(pair) != 0 {
+                sources |= bit(*sharer);
+            }
+        }
+        if sources == 0 { Status::Stuck } else { Status::WaitsForAny(sources) }
     }
 
     /// What a poll without a notice waits for: the oldest operation that is not polled.

@@ -97,6 +97,7 @@ fn reduction_changes_nothing() {
         variant: Variant::RdmaTso,
         loops: true,
         shared_polls: false,
+        shared_posts: false,
     };
     let (mut always, mut not_always) = (0, 0);
     for variant in [Variant::RdmaTso, Variant::RdmaWait] {
@@ -154,6 +155,7 @@ fn counting_says_whether_straight_programs_end() {
         variant: Variant::RdmaTso,
         loops: false,
         shared_polls: false,
+        shared_posts: false,
     };
     let (mut always, mut not_always) = (0, 0);
     for seed in 0..300 {

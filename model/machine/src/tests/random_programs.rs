@@ -18,6 +18,8 @@ pub struct Shape {
     pub loops: bool,
     /// Whether polls may be of the queue pairs to two nodes.
     pub shared_polls: bool,
+    /// Whether threads may share queue pairs.
+    pub shared_posts: bool,
 }
 
 /// Makes the program of a seed. It observes some of its locations and registers.
@@ -57,6 +59,17 @@ struct Writer<'a> {
     issued: Vec<u32>,
 }
 
+/// What is added to a node's number for the queue pair to it that threads share.
+const SHARED: u32 = 4;
+
+/// A queue pair by its number in [`Writer::issued`].
+fn pair(number: usize) -> String {
+    match number.checked_sub(SHARED as usize) {
+        Some(node) => format!("{node}/s0"),
+        None => number.to_string(),
+    }
+}
+
 impl Writer<'_> {
     fn location(&mut self, node: u32) -> String {
         format!("x{node}{}", self.random.below(self.shape.locations_per_node))
@@ -84,7 +97,11 @@ impl Writer<'_> {
     fn statement(&mut self) -> String {
         let node = self.remote();
         let (x, y, v) = (self.location(node), self.local(), self.random.below(2) + 1);
-        let x = format!("{x}^{node}");
+        let on = match self.shape.shared_posts && self.random.below(4) > 0 {
+            true => node + SHARED,
+            false => node,
+        };
+        let x = format!("{x}^{}", pair(on as usize));
         let wait = self.waits();
         let id = if wait { ["", "d", "e"][self.random.below(3) as usize] } else { "" };
         let (assign, last) = match id {
@@ -93,7 +110,7 @@ impl Writer<'_> {
         };
         let kind = self.random.below(if self.shape.loops { 21 } else { 20 });
         if (4..13).contains(&kind) {
-            self.issued[node as usize] += 1;
+            self.issued[on as usize] += 1;
         }
         match kind {
             0 | 1 => format!("{y} := {v}"),
@@ -103,7 +120,7 @@ impl Writer<'_> {
             8..=10 => format!("{y} {assign} {x}"),
             11 => format!("RCAS({y}, {x}, {}, {v}{last})", self.random.below(2)),
             12 => format!("RFAA({y}, {x}, {v}{last})"),
-            13 => format!("Rfence({node})"),
+            13 => format!("Rfence({})", pair(on as usize)),
             14 => "Mfence".to_owned(),
             15 => format!("{} := CAS({y}, 0, {v})", self.register()),
             20 => {
@@ -112,12 +129,18 @@ impl Writer<'_> {
             }
             _ if wait => format!("Wait({})", ["d", "e"][self.random.below(2) as usize]),
             _ => match self.issued.iter().position(|issued| *issued > 0) {
+                // Sometimes what another thread has posted.
+                Some(_) if on >= SHARED && self.random.below(3) == 0 => {
+                    format!("Poll({})", pair(on as usize))
+                }
                 Some(node) => {
                     self.issued[node] -= 1;
                     let other = self.issued.iter().rposition(|issued| *issued > 0);
                     match other.filter(|_| self.shape.shared_polls) {
-                        Some(other) if other != node => format!("Poll({{{node}, {other}}})"),
-                        _ => format!("Poll({node})"),
+                        Some(other) if other != node => {
+                            format!("Poll({{{}, {}}})", pair(node), pair(other))
+                        }
+                        _ => format!("Poll({})", pair(node)),
                     }
                 }
                 None => format!("{} := {y}", self.register()),

@@ -12,6 +12,7 @@ const SMALL: Shape = Shape {
     variant: Variant::RdmaTso,
     loops: true,
     shared_polls: false,
+    shared_posts: false,
 };
 
 /// Compares all efforts on the programs of some seeds. Returns how many states each effort stored.
@@ -104,6 +105,16 @@ fn with_shared_polls() {
             assert_eq!(reduced.blocked, found[0].blocked, "{body}");
         }
     }
+}
+
+/// Queue pairs that threads share: each thread's requests may come first, and each may take a completion.
+#[test]
+fn with_shared_posts() {
+    let shared = Shape { nodes: 2, threads: 3, statements: (1, 3), shared_posts: true, ..SMALL };
+    compare(shared, 0..120);
+    compare(Shape { nodes: 1, threads: 2, statements: (2, 4), ..shared }, 0..120);
+    compare(Shape { shared_polls: true, statements: (1, 4), ..shared }, 0..120);
+    compare(Shape { nodes: 1, threads: 2, loops: false, statements: (3, 5), ..shared }, 0..60);
 }
 
 /// Requests of several words: the words of one overtake each other, and leave one notice.

@@ -40,6 +40,7 @@ fn every_outcome_is_one_of_the_explorer() {
         variant: Variant::RdmaTso,
         loops: false,
         shared_polls: false,
+        shared_posts: false,
     };
     let (mut seen, mut all) = (0, 0);
     for variant in [Variant::RdmaTso, Variant::RdmaWait, Variant::RdmaWaitPolls, Variant::Sc] {
@@ -56,6 +57,14 @@ fn every_outcome_is_one_of_the_explorer() {
             all += explored.outcomes.len();
         }
     }
+    for seed in 0..60 {
+        let test = program(seed, Shape { threads: 3, shared_posts: true, loops: true, ..shape });
+        let explored = explore(&test, Variant::RdmaTso, Limits::default()).unwrap();
+        let simulated = simulate(&test, Variant::RdmaTso, FaultSet::NONE, 1000);
+        for outcome in simulated.outcomes.keys() {
+            assert!(explored.outcomes.contains(outcome), "{seed}: {outcome:?}");
+        }
+    }
     assert!(10 * seen > 9 * all, "only {seen} of {all} outcomes seen");
 }
 
@@ -70,6 +79,7 @@ fn charts_change_no_run() {
         variant: Variant::RdmaTso,
         loops: true,
         shared_polls: true,
+        shared_posts: true,
     };
     let (mut ended, mut unfinished) = (0, 0);
     for seed in 0..20 {

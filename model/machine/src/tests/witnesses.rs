@@ -47,6 +47,7 @@ fn every_outcome_has_a_witness() {
         variant: Variant::RdmaTso,
         loops: true,
         shared_polls: false,
+        shared_posts: false,
     };
     for variant in [Variant::RdmaTso, Variant::RdmaWait, Variant::Sc] {
         for seed in 0..30 {

@@ -16,7 +16,8 @@ impl Encoder<'_> {
         let mut polls_from = FxHashMap::default();
         let mut of_operation: Vec<Vec<Lit>> = vec![Vec::new(); self.skeleton.operations.len()];
         for poll in self.skeleton.event_ids() {
-            // pf is contained in po [RMW, Definition 18], so no later operation can answer.
+            // pf is contained in po [RMW, Definition 18], so no later operation can answer, except one of
+            // another thread on a queue pair that they share.
             let Some(earlier) = self.skeleton.polled_by(poll) else { continue };
             let happens = self.values.guard(self.skeleton.event(poll).guard);
             let mut answers = Vec::new();
@@ -42,7 +43,33 @@ impl Encoder<'_> {
             self.cnf.at_most_one(polls);
         }
         self.unsignaled(&mut polls_from);
+        self.shared_unsignaled(&mut polls_from);
         polls_from
+    }
+
+    /// For unsignaled operations on queue pairs that threads share, the solver chooses which polls answer for
+    /// them: the model asks for one that is early enough, and more of them only exclude executions.
+    fn shared_unsignaled(&mut self, polls_from: &mut FxHashMap<(usize, usize), Lit>) {
+        for operation in &self.skeleton.operations {
+            if !operation.unsignaled || !operation.towards.is_shared() {
+                continue;
+            }
+            let completes = self.values.guard(operation.guard);
+            for poll in self.skeleton.event_ids() {
+                let event = self.skeleton.event(poll);
+                let is_own = event.thread == Some(operation.thread);
+                if !event.polls.contains(&operation.on()) || is_own && poll < operation.completion {
+                    continue;
+                }
+                let literal = self.cnf.variable();
+                let happens = self.values.guard(event.guard);
+                self.cnf.implies(&[literal], &[completes]);
+                self.cnf.implies(&[literal], &[happens]);
+                for completion in operation.completions() {
+                    polls_from.insert((completion.0, poll.0), literal);
+                }
+            }
+        }
     }
 
     /// A poll that answers for an operation also answers for the unsignaled ones before it.

@@ -22,6 +22,7 @@ pub fn stamp(base: Base) -> Option<Stamp> {
         Base::NicPersist => Stamp::NicPersist,
         Base::Recovery => Stamp::Recovery,
         Base::ReceivePosted => Stamp::ReceivePosted,
+        Base::Posted => Stamp::Posted,
         Base::NicAtomicRead => Stamp::NicAtomicRead,
         Base::NicRemoteRead => Stamp::NicRemoteRead,
         Base::NicLocalWrite => Stamp::NicLocalWrite,

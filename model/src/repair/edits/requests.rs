@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use lang::Test;
 use lang::litmus::ast::{
-    Access, Argument, Block, Call, Expr, ExprKind, Home, Name, Number, Statement, StatementKind,
-    Target, Value, Via,
+    Access, Argument, Block, Call, Expr, ExprKind, Home, Name, Number, PairNumber, Statement,
+    StatementKind, Target, Value, Via,
 };
 use lang::litmus::methods::Method;
 use lang::program::array_of;
@@ -41,7 +41,7 @@ pub fn sent(repair: &Repair<'_>, test: &Test, site: &Site, one: &Statement) -> O
             let (accesses, id) = accessed(kind);
             let (node, access) =
                 accesses.into_iter().find_map(|access| Some((node_of(test, access)?, access)))?;
-            let queue_pair = access.queue_pair.map_or(0, |number| number.value);
+            let queue_pair = access.queue_pair.map_or(0, index);
             (Towards { node, queue_pair }, Some(word_of(test, access)), id)
         }
     };
@@ -106,7 +106,7 @@ pub fn may_poll(one: &Statement) -> Vec<Towards> {
         StatementKind::Call(call) if call.method == Method::Poll => match call.arguments.first() {
             Some(Argument::Nodes(nodes, _)) => nodes.iter().map(|node| pair(node, 0)).collect(),
             Some(Argument::QueuePairs(pairs, _)) => {
-                pairs.iter().map(|(node, number)| pair(node, number.value)).collect()
+                pairs.iter().map(|(node, number)| pair(node, index(*number))).collect()
             }
             _ => towards_of(call).into_iter().collect(),
         },
@@ -146,10 +146,15 @@ fn towards_of(call: &Call) -> Option<Towards> {
             Some(Towards { node: *node, queue_pair: 0 })
         }
         Argument::Towards(node, queue_pair) => {
-            Some(Towards { node: node.value, queue_pair: queue_pair.value })
+            Some(Towards { node: node.value, queue_pair: index(*queue_pair) })
         }
         _ => None,
     }
+}
+
+/// The index of a queue pair. A test that the checker has passed has no others.
+fn index(number: PairNumber) -> u64 {
+    number.index().unwrap_or_default().into()
 }
 
 /// The work id that a statement waits for.
