@@ -87,6 +87,8 @@ static void *run_batch(void *argument)
 	for (int link = 0; link < QUEUE_PAIRS; link++)
 		if (thread_of_link(link) == t->number ||
 		    (is_shared(link) && threads[thread_of_link(link)].node == n->number)) {
+			/* It is of no instance, so no Poll may take its completion. */
+			t->kind = UNSIGNALED_BUT_AWAITED;
 			post(t, link, (struct request){
 				.opcode = IBV_WR_RDMA_READ, .words = 1, .remote = FLUSH * LINE,
 				.local = (FLUSHED + (unsigned)t->number) * LINE,

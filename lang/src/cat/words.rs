@@ -50,8 +50,8 @@ impl Model {
         }
         let is_it = |definition: &&Definition| definition.name() == Some(name);
         match self.meaning(&self.definitions.iter().rfind(is_it)?.kind)? {
-            said if said == PROGRAM_ORDER => {
-                Some(format!("{name} keeps this much of program order"))
+            said if said.starts_with(PROGRAM_ORDER) => {
+                Some(format!("{name} keeps this much of {said}"))
             }
             said => Some(said),
         }
@@ -144,6 +144,7 @@ fn of_base(base: Base) -> Option<&'static str> {
         Base::ReceivePosted => "a receive is posted",
         Base::Posted => "a request comes to a queue pair that threads share",
         Base::SameReceive => "the message consumes this receive",
+        Base::SameOperation => "both are of one request",
         Base::NicAtomicRead => "the read of a remote RMW",
         Base::NicRemoteRead => "a get's read at the remote node",
         Base::NicLocalWrite => "the arrival of a get's or remote RMW's result",

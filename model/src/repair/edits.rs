@@ -256,7 +256,8 @@ impl Edit {
                 return format!("thread {thread}: an RCAS in place of {statement}");
             }
             What::Move(Towards { queue_pair, .. }) => {
-                return format!("thread {thread}: {statement} on queue pair {queue_pair}");
+                let number = PairNumber::of_index(*queue_pair, Place::default());
+                return format!("thread {thread}: {statement} on queue pair {number}");
             }
             What::Signal => return format!("thread {thread}: {statement} without `unsignaled`"),
             What::Wait { id, at, .. } => {

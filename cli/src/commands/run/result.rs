@@ -341,7 +341,10 @@ impl Layout {
             (result.against_file.len() as u64, "that the file marks ✗"),
             (result.assume_failed, "runs failed an assume"),
             (result.blocked, "runs waited for ever"),
-            (result.unfinished, "runs given up: too many steps, or a full queue"),
+            (
+                result.unfinished,
+                "runs given up: too many steps, a full queue, or a completion that did not come",
+            ),
         ];
         let some = counts.into_iter().filter(|(number, _)| *number > 0);
         parts.extend(some.map(|(number, what)| format!("{number} {what}")));

@@ -91,6 +91,9 @@ fn blocked_poll(span: Span, pairs: &[Towards], other: Option<Towards>) -> Diagno
             let help = format!("each queue pair is polled by itself; there is one for `{poll}`");
             warning.help(help).replace(span, poll)
         }
+        None if pairs.iter().any(|pair| pair.is_shared()) => warning.help(
+            "no thread of the node posts a request with a completion to the queue pair that they share",
+        ),
         None => warning
             .help("`Poll(n)` waits for the oldest unpolled operation of the thread towards node n"),
     }
