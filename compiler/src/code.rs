@@ -170,9 +170,6 @@ pub enum CompileError {
     /// The test is about a crash of all nodes, which only the simulator can make. The place of its header
     /// line.
     Crash(Span),
-    /// Threads share a queue pair, which what the program is compiled for cannot do. The place of a statement
-    /// that names it.
-    SharedQueuePair(Span),
     /// Hardware would compute with `⊥`. The place of the statement.
     Bottom(Span),
     /// Statements or expressions are nested deeper than [`MAX_NESTING`].
@@ -211,12 +208,6 @@ impl CompileError {
                 "a completion of a message without an immediate leaves `⊥`, which is a number on hardware: what is \
                  computed from it there is not `⊥`",
             ),
-            Self::SharedQueuePair(span) => Diagnostic::error(
-                diagnostic::Code::UnsupportedStatement,
-                *span,
-                "expected a queue pair of one thread, found one that threads share",
-            )
-            .label("not supported here"),
             Self::Crash(span) => Diagnostic::error(
                 diagnostic::Code::UnsupportedStatement,
                 *span,

@@ -227,9 +227,6 @@ impl Plan {
     /// # Errors
     /// As [`Plan::new`].
     pub fn for_fabric(test: &Test) -> Result<Self, CompileError> {
-        if let Some((_, span)) = test.program.shared_queue_pair() {
-            return Err(CompileError::SharedQueuePair(span));
-        }
         let mut fenced = test.clone();
         for thread in &mut fenced.program.threads {
             expand::with_remote_fences(&mut thread.body);

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use lang::program::{
     BinaryOp, Connection, Expr, LocationId, NodeId, Owner, Program, PutSource, Receive, RegisterId,
-    SHARED, Stmt, StmtKind, ThreadId, Towards, WorkId,
+    Stmt, StmtKind, ThreadId, Towards, WorkId,
 };
 use lang::source::Span;
 use rustc_hash::FxHashMap;
@@ -351,12 +351,9 @@ impl<'a> Builder<'a> {
         shape
     }
 
-    /// Whose a queue pair of the current thread is, by its number.
-    pub(super) fn owner_of(&self, queue_pair: u32) -> Owner {
-        match self.own_node {
-            Some(node) if queue_pair >= SHARED => Owner::Node(node),
-            _ => Owner::Thread(self.thread),
-        }
+    /// Whose a queue pair of the current thread is.
+    pub(super) fn owner(&self, towards: Towards) -> Owner {
+        self.program.owner(self.thread, towards)
     }
 
     pub(super) fn event(
@@ -370,6 +367,7 @@ impl<'a> Builder<'a> {
         limits::look();
         let id = EventId(self.skeleton.events.len());
         let read = stamp.reads().then(|| self.value(Value::Read(id)));
+        let towards = shape.node.map(|node| Towards { node, queue_pair: shape.queue_pair });
         self.skeleton.events.push(Event {
             stamp,
             thread: Some(self.thread),
@@ -378,7 +376,7 @@ impl<'a> Builder<'a> {
             read,
             node: shape.node,
             queue_pair: shape.queue_pair,
-            owner: Some(self.owner_of(shape.queue_pair)),
+            owner: towards.map(|towards| self.owner(towards)),
             polls: Vec::new(),
             operation: shape.operation,
             word: shape.word,
@@ -458,7 +456,7 @@ impl<'a> Builder<'a> {
         further: Vec<EventId>,
     ) {
         let (thread, guard, unsignaled) = (self.thread, self.live, stmt.unsignaled);
-        let owner = self.owner_of(towards.queue_pair);
+        let owner = self.owner(towards);
         let operation =
             Operation { thread, towards, owner, completion, further, unsignaled, guard };
         self.skeleton.operations.push(operation);

@@ -237,7 +237,7 @@ pub struct Event {
     pub node: Option<NodeId>,
     /// Which of the queue pairs to `node` it is on.
     pub queue_pair: u32,
-    /// Whose that queue pair is, or whose those are that it polls; `None` for initial writes.
+    /// Whose that queue pair is; `None` if it is on none.
     pub owner: Option<Owner>,
     /// The queue pairs of one of which a poll takes a completion. A poll of several is on none of them.
     pub polls: Vec<(Owner, Towards)>,
@@ -422,20 +422,24 @@ impl Skeleton {
         &self.events[id.0]
     }
 
-    /// The operations whose completion a poll may take, by index: signaled operations of its queue pairs,
-    /// those of other threads and earlier ones of its own. `None` if the event is not a poll of queue pairs.
+    /// The operations whose completion a poll may take, by index: signaled ones that it may answer for.
+    /// `None` if the event is not a poll of queue pairs.
     pub fn polled_by(&self, poll: EventId) -> Option<impl Iterator<Item = usize>> {
-        let event = self.event(poll);
-        if event.polls.is_empty() {
+        if self.event(poll).polls.is_empty() {
             return None;
         }
         let operations = self.operations.iter().enumerate();
-        let signaled = operations.filter(|(_, operation)| !operation.unsignaled);
-        let earlier = signaled.filter(move |(_, operation)| {
-            let is_own = Some(operation.thread) == event.thread;
-            event.polls.contains(&operation.on()) && (!is_own || operation.completion < poll)
-        });
+        let earlier =
+            operations.filter(move |(_, one)| !one.unsignaled && self.may_answer(poll, one));
         Some(earlier.map(|(index, _)| index))
+    }
+
+    /// Whether an event is a poll that may answer for an operation: one of its queue pairs, of another thread
+    /// or earlier in its own.
+    pub fn may_answer(&self, poll: EventId, operation: &Operation) -> bool {
+        let event = self.event(poll);
+        let is_own = Some(operation.thread) == event.thread;
+        event.polls.contains(&operation.on()) && (!is_own || operation.completion < poll)
     }
 
     /// The unsignaled operations that the completion of an operation answers for too: those before it on its

@@ -83,8 +83,8 @@ struct inbox {
 	struct { int is_empty, has_immediate; uint32_t immediate; } arrived[RECEIVES + 1];
 };
 
-/* A queue pair of the test: whose it is (if threads share it, the first one's), and where it leads; the thread there that posts receives, how many for an
- * instance, and their buffers. */
+/* A queue pair of the test: whose it is (if threads share it, the first one's), and where it leads; the thread there
+ * that posts receives, how many for an instance, and their buffers. */
 struct queue_pair { int thread, node, is_shared, receiver; unsigned receives; int buffers[RECEIVES + 1]; };
 static const struct queue_pair queue_pairs[QUEUE_PAIRS + 1];
 

@@ -17,40 +17,42 @@ pub(super) fn compile(program: &Program) -> Result<Code, CompileError> {
     let mut queue_pairs = Vec::new();
     let (mut threads, mut ranges) = (Vec::new(), Vec::new());
     let mut shared: BTreeMap<(NodeId, Towards), ThreadId> = BTreeMap::new();
+    let mut named_shared = Vec::new();
     for (index, thread) in program.threads.iter().enumerate() {
         let id = ThreadId(index);
         let mut named = BTreeSet::new();
         collect_queue_pairs(program, &thread.body, 0, &mut named)?;
         named.extend(received_from(program, id));
         let first = queue_pairs.len();
-        for towards in named {
-            match towards.is_shared() {
-                true => drop(shared.entry((thread.node, towards)).or_insert(id)),
-                false => queue_pairs.push(pair(id, towards)),
-            }
-        }
+        let (of_node, own): (Vec<Towards>, Vec<Towards>) =
+            named.into_iter().partition(|towards| towards.is_shared());
+        queue_pairs.extend(own.into_iter().map(|towards| pair(id, towards)));
         ranges.push(first..queue_pairs.len());
+        for towards in &of_node {
+            shared.entry((thread.node, *towards)).or_insert(id);
+        }
+        named_shared.push(of_node);
     }
     let first_shared = queue_pairs.len();
     queue_pairs.extend(shared.iter().map(|((_, towards), thread)| pair(*thread, *towards)));
-    for (thread, range) in program.threads.iter().zip(ranges) {
-        let of_node = shared.keys().enumerate().filter(|(_, (node, _))| *node == thread.node);
-        let of_node = of_node.map(|(at, (_, towards))| (*towards, first_shared + at)).collect();
+    let place =
+        |node: NodeId, towards: &Towards| first_shared + shared.range(..(node, *towards)).count();
+    for ((thread, range), named) in program.threads.iter().zip(ranges).zip(named_shared) {
+        let places = named.iter().map(|towards| (*towards, place(thread.node, towards)));
         let mut lowering = Lowering {
             program,
             node: thread.node,
             all: &queue_pairs,
             queue_pairs: &queue_pairs[range.clone()],
             first: range.start,
-            shared: of_node,
-            names: BTreeSet::new(),
+            shared: places.collect(),
             instructions: Vec::new(),
             spans: Vec::new(),
             breaks: Vec::new(),
         };
         lowering.block(&thread.body, 0)?;
-        let Lowering { instructions, spans, names, .. } = lowering;
-        let (node, shared) = (thread.node, names.into_iter().collect());
+        let Lowering { instructions, spans, shared, .. } = lowering;
+        let (node, shared) = (thread.node, shared.into_values().collect());
         threads.push(ThreadCode { node, instructions, spans, queue_pairs: range, shared });
     }
     Ok(Code { threads, queue_pairs })
@@ -116,10 +118,8 @@ struct Lowering<'a> {
     /// The thread's queue pairs, and the index of the first one in the program's list.
     queue_pairs: &'a [QueuePair],
     first: usize,
-    /// The queue pairs that threads of the node share, by their index in the program's list; and which of
-    /// them the thread has named.
+    /// The queue pairs that the thread names and threads share, by their index in the program's list.
     shared: BTreeMap<Towards, usize>,
-    names: BTreeSet<usize>,
     instructions: Vec<Instruction>,
     spans: Vec<Span>,
     /// For each open loop, the jumps that leave it.
@@ -159,7 +159,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn simple(&mut self, stmt: &Stmt) -> Result<Instruction, CompileError> {
+    fn simple(&self, stmt: &Stmt) -> Result<Instruction, CompileError> {
         let span = stmt.span;
         Ok(match &stmt.kind {
             StmtKind::Assign { register, value } => Instruction::Assign {
@@ -209,7 +209,7 @@ impl Lowering<'_> {
         })
     }
 
-    fn issue(&mut self, stmt: &Stmt) -> Result<Instruction, CompileError> {
+    fn issue(&self, stmt: &Stmt) -> Result<Instruction, CompileError> {
         let (span, kind) = (stmt.span, &stmt.kind);
         let (operation, id) = match kind {
             StmtKind::Put { target, source: PutSource::Location(source), id, .. } => {
@@ -364,9 +364,8 @@ impl Lowering<'_> {
         index.map(QueuePairId).ok_or(CompileError::Malformed { span, what: "queue pair" })
     }
 
-    fn queue_pair(&mut self, span: Span, towards: Towards) -> Result<QueuePairId, CompileError> {
+    fn queue_pair(&self, span: Span, towards: Towards) -> Result<QueuePairId, CompileError> {
         if let Some(shared) = self.shared.get(&towards) {
-            self.names.insert(*shared);
             return Ok(QueuePairId(*shared));
         }
         let index = self.queue_pairs.iter().position(|pair| pair.towards() == towards);

@@ -278,13 +278,9 @@ impl ThreadRun {
                 result.registers.extend(observed.iter().map(|at| scratch.registers[*at]));
             }
         }
-        for connection in &mut self.connections {
-            connection.drain(self.layout.scratch(), stop)?;
-        }
-        // Each thread for what it has posted itself.
-        for shared in &self.shared {
-            lock(shared).connection.drain(self.layout.scratch(), stop)?;
-        }
+        let scratch = self.layout.scratch();
+        // Also of those that it shares: each thread for what it has posted itself.
+        self.each_connection(|_, connection| connection.drain(scratch, stop))?;
         std::sync::atomic::fence(Ordering::SeqCst);
         self.barrier.arrive(Gate::Batch, stop)?;
         Ok(result)
@@ -299,12 +295,8 @@ impl ThreadRun {
         let mut shortest = None;
         for _ in 0..MEASURED {
             let began = Instant::now();
-            for connection in &mut self.connections {
-                connection.round_trip(self.layout.scratch(), stop)?;
-            }
-            for shared in &self.shared {
-                lock(shared).connection.round_trip(self.layout.scratch(), stop)?;
-            }
+            let scratch = self.layout.scratch();
+            self.each_connection(|_, connection| connection.round_trip(scratch, stop))?;
             let measured = self.connections.len() + self.shared.len();
             let time = began.elapsed() / measured.max(1) as u32;
             shortest = Some(shortest.map_or(time, |shortest: Duration| shortest.min(time)));
@@ -324,6 +316,20 @@ impl ThreadRun {
         };
         let waits = self.plan.code.threads.iter().map(polls).max().unwrap_or(0);
         Ok(pace::spread(measured.max(across), waits))
+    }
+
+    /// Does something with each connection, its own and then those that it shares, by its place among them.
+    fn each_connection<E>(
+        &mut self,
+        mut act: impl FnMut(usize, &mut Connection) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for (place, connection) in self.connections.iter_mut().enumerate() {
+            act(place, connection)?;
+        }
+        for (at, shared) in self.shared.iter().enumerate() {
+            act(self.connections.len() + at, &mut lock(shared).connection)?;
+        }
+        Ok(())
     }
 
     fn flush(&self, slots: &[u32]) {

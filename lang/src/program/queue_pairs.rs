@@ -53,16 +53,6 @@ pub enum Owner {
     Node(NodeId),
 }
 
-impl Owner {
-    /// The thread, if it is of one.
-    pub fn thread(self) -> Option<ThreadId> {
-        match self {
-            Self::Thread(thread) => Some(thread),
-            Self::Node(_) => None,
-        }
-    }
-}
-
 impl Program {
     /// The queue pair of an operation of the NIC.
     pub fn towards(&self, kind: &StmtKind) -> Option<Towards> {

@@ -248,12 +248,7 @@ impl Machine {
         Effect::Continue
     }
 
-    fn enqueue(&self, state: &mut State, thread: usize, mut entry: Entry) -> Effect {
-        if self.crashes && !self.is_shared(entry.pair) {
-            let persists = &mut state.pairs[entry.pair].persists;
-            entry.persists = *persists;
-            *persists += u32::from(entry.item == Item::Flush { is_persistent: true });
-        }
+    fn enqueue(&self, state: &mut State, thread: usize, entry: Entry) -> Effect {
         if self.variant == Variant::Sc {
             if entry.item != Item::Fence {
                 state.pairs[entry.pair].pipe.push(entry);
@@ -276,11 +271,10 @@ impl Machine {
         pair: usize,
         id: Option<WorkId>,
     ) -> Option<usize> {
-        // No Wait is about a queue pair that threads share.
-        let position = pair.checked_sub(self.code.threads[thread].queue_pairs.start);
         let mut waits = self.waits[thread].iter();
-        let first = waits.find(|(known, _)| Some(*known) == id).map(|(_, slot)| slot);
-        let slot = first.zip(position).map(|(first, position)| first + position);
+        // Where there are waits, no queue pair is shared.
+        let first = self.code.threads[thread].queue_pairs.start;
+        let slot = waits.find(|(known, _)| Some(*known) == id).map(|(_, slot)| slot + pair - first);
         let queues = &mut state.pairs[pair];
         match (self.variant, slot) {
             (Variant::RdmaWait, Some(slot)) => state.awaited[slot] += 1,
@@ -346,9 +340,9 @@ impl Machine {
             queues.local.remove(index);
         }
         queues.outstanding = queues.outstanding.saturating_sub(1);
-        let position = pair.saturating_sub(self.code.threads[thread].queue_pairs.start);
+        let first = self.code.threads[thread].queue_pairs.start;
         for (_, slot) in &self.waits[thread] {
-            let awaited = &mut state.awaited[slot + position];
+            let awaited = &mut state.awaited[slot + pair - first];
             *awaited = awaited.saturating_sub(1);
         }
     }

@@ -118,17 +118,13 @@ impl Machine {
         }
     }
 
-    /// Whether the thread may still poll or wait for operations of a queue pair.
+    /// Whether some thread may still poll or wait for operations of a queue pair.
     fn polled(&self, state: &State, dead: Option<&Dead<'_>>, pair: usize) -> bool {
         dead.is_none_or(|dead| {
-            let polls = |thread: usize| {
-                let pc = state.threads[thread].pc;
-                dead.footprints.future(thread, pc).polls & bit(pair) != 0
-            };
-            match self.sharers[pair].as_slice() {
-                [] => polls(self.code.queue_pairs[pair].thread.0),
-                threads => threads.iter().any(|thread| polls(*thread)),
-            }
+            self.users[pair].iter().any(|thread| {
+                let pc = state.threads[*thread].pc;
+                dead.footprints.future(*thread, pc).polls & bit(pair) != 0
+            })
         })
     }
 

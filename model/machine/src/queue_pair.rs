@@ -67,8 +67,8 @@ impl Machine {
                 let first = queues.pipe.len();
                 queues.pipe.push(entry);
                 queues.pipe.extend(buffer.drain(slot..slot + further));
-                if self.crashes && self.is_shared(entry.pair) {
-                    // Only here it is known which requests of other threads are before it.
+                if self.crashes {
+                    // Only here it is known which requests of threads that share it are before.
                     let before = queues.persists;
                     queues.pipe[first..].iter_mut().for_each(|entry| entry.persists = before);
                     queues.persists += u32::from(item == Item::Flush { is_persistent: true });

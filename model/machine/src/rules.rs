@@ -141,8 +141,8 @@ pub struct Machine {
     pub(super) lock: Vec<usize>,
     /// By queue pair, the thread that posts and polls receives of it.
     pub(super) receiver: Vec<Option<usize>>,
-    /// By queue pair, the threads that share it; none if it is of one thread.
-    pub(super) sharers: Vec<Vec<usize>>,
+    /// By queue pair, the threads that may post to it or poll it: one, unless threads share it.
+    pub(super) users: Vec<Vec<usize>>,
     /// By queue pair, the locations that receives of it name, as a mask.
     pub(super) buffers: Vec<u64>,
     /// By thread: for each id that the thread waits for, its first slot in [`State::awaited`]. The slots of
@@ -202,7 +202,7 @@ impl Machine {
         };
         let overtakes = overtakes(faults);
         let (receiver, buffers) = receivers(&code);
-        let sharers = sharers(&code);
+        let users = users(&code);
         Ok(Self {
             code,
             variant,
@@ -212,7 +212,7 @@ impl Machine {
             overtakes,
             lock,
             receiver,
-            sharers,
+            users,
             buffers,
             waits,
             crashes: test.program.crash.is_some(),
@@ -222,7 +222,7 @@ impl Machine {
 
     /// Whether threads share a queue pair.
     pub(super) fn is_shared(&self, pair: usize) -> bool {
-        !self.sharers[pair].is_empty()
+        self.code.queue_pairs[pair].is_shared()
     }
 
     /// The thread whose calls a location counts.
@@ -369,13 +369,13 @@ fn receivers(code: &Code) -> (Vec<Option<usize>>, Vec<u64>) {
     (receiver, buffers)
 }
 
-/// For each queue pair that threads share, those threads.
-fn sharers(code: &Code) -> Vec<Vec<usize>> {
-    let threads_with = |pair: usize| {
-        let threads = code.threads.iter().enumerate();
-        threads.filter(|(_, code)| code.shared.contains(&pair)).map(|(thread, _)| thread).collect()
-    };
-    (0..code.queue_pairs.len()).map(threads_with).collect()
+/// For each queue pair, the threads that may post to it or poll it.
+fn users(code: &Code) -> Vec<Vec<usize>> {
+    let mut users = vec![Vec::new(); code.queue_pairs.len()];
+    for (thread, code) in code.threads.iter().enumerate() {
+        code.pairs().for_each(|pair| users[pair].push(thread));
+    }
+    users
 }
 
 /// The lock of each queue pair's node, and the number of locks.

@@ -182,11 +182,11 @@ fn attempt(
                 let immediate = matches!(kind, "sendimm" | "putimm");
                 // Messages go on queue pairs of one thread.
                 let is_message = immediate || kind == "send";
-                let is_shared = shared > 0
+                let on_shared = shared > 0
                     && !is_message
                     && shape.node_of(step).is_some()
                     && below(shared.into()) == 0;
-                let queue_pair = if is_shared { SHARED } else { queue_pair };
+                let queue_pair = if on_shared { SHARED } else { queue_pair };
                 let post = Post { queue_pair, unsignaled, inline: kind == "inline", immediate };
                 shape.threads[index].body.push(step);
                 shape.threads[index].posts.push(post);

@@ -96,15 +96,19 @@ pub struct Towards {
     queue_pair: u64,
 }
 
+impl Towards {
+    /// The number of the queue pair, as it is written.
+    fn number(self) -> PairNumber {
+        PairNumber::of_index(self.queue_pair, Place::default())
+    }
+}
+
 impl fmt::Display for Towards {
     /// As in `Poll(2/1)` and `x^2/1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.queue_pair {
             0 => write!(f, "{}", self.node),
-            index => {
-                let number = PairNumber::of_index(index, Place::default());
-                write!(f, "{}/{number}", self.node)
-            }
+            _ => write!(f, "{}/{}", self.node, self.number()),
         }
     }
 }
@@ -255,9 +259,8 @@ impl Edit {
             What::Rcas { .. } => {
                 return format!("thread {thread}: an RCAS in place of {statement}");
             }
-            What::Move(Towards { queue_pair, .. }) => {
-                let number = PairNumber::of_index(*queue_pair, Place::default());
-                return format!("thread {thread}: {statement} on queue pair {number}");
+            What::Move(to) => {
+                return format!("thread {thread}: {statement} on queue pair {}", to.number());
             }
             What::Signal => return format!("thread {thread}: {statement} without `unsignaled`"),
             What::Wait { id, at, .. } => {

@@ -84,11 +84,11 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
         let message = "expected `--queue-pairs 1`, as the model knows one for each thread and node";
         return terminal.usage_error(&format!("{message} ({})", model.name()));
     }
-    let units = count.div_ceil(AT_ONCE) as usize;
     if *shared > 0 && !vocabulary.calls.contains(&"SharedPost") {
         let message = "expected `--shared 0`, as the model does not define `SharedPost`";
         return terminal.usage_error(&format!("{message} ({})", model.name()));
     }
+    let units = count.div_ceil(AT_ONCE) as usize;
     let opened = Generation::open(&way, &choices, common, (&bounds, units), model, &vocabulary);
     let generation = match opened {
         Ok(generation) => generation,

@@ -48,7 +48,7 @@ impl Builder<'_> {
                 };
                 let poll =
                     self.waits(|build| build.event(shape, Stamp::Wait, build.live, None, None));
-                let pairs = pairs.iter().map(|pair| (self.owner_of(pair.queue_pair), *pair));
+                let pairs = pairs.iter().map(|pair| (self.owner(*pair), *pair));
                 self.skeleton.events[poll.0].polls = pairs.collect();
             }
             StmtKind::Wait(id) => {

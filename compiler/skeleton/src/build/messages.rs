@@ -107,7 +107,7 @@ impl Builder<'_> {
             self.skeleton.operations.push(Operation {
                 thread: self.thread,
                 towards,
-                owner: self.owner_of(towards.queue_pair),
+                owner: self.owner(towards),
                 completion,
                 further: Vec::new(),
                 unsignaled: stmt.unsignaled,

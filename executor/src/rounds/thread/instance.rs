@@ -220,14 +220,8 @@ impl ThreadRun {
                 }
             }
             Instruction::Wait(id) => {
-                for (pair, connection) in self.connections.iter_mut().enumerate() {
-                    connection.wait(scratch.last[id.0 * scratch.pairs + pair], stop)?;
-                }
-                for (at, shared) in self.shared.iter().enumerate() {
-                    let pair = self.connections.len() + at;
-                    let last = scratch.last[id.0 * scratch.pairs + pair];
-                    lock(shared).connection.wait(last, stop)?;
-                }
+                let last = |pair| scratch.last[id.0 * scratch.pairs + pair];
+                self.each_connection(|pair, connection| connection.wait(last(pair), stop))?;
             }
             // They have been taken elsewhere.
             Instruction::Assign { .. }

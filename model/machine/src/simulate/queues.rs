@@ -60,6 +60,11 @@ struct AgentState {
 }
 
 impl AgentState {
+    fn new(machine: &Machine, agent: Agent, siblings: (usize, usize)) -> Self {
+        let initial = machine.slots(machine.initial(), agent);
+        Self { agent, slots: initial, initial, live: 0, siblings }
+    }
+
     #[inline]
     fn weigh(&mut self, weight: u32) {
         self.live = if self.slots == 0 { 0 } else { weight };
@@ -83,11 +88,7 @@ impl Queues {
         for (thread, code) in machine.code.threads.iter().enumerate() {
             let first = agents.len();
             let last = first + 2 + 3 * code.queue_pairs.len();
-            let mut add = |agent| {
-                let initial = machine.slots(machine.initial(), agent);
-                let (slots, siblings) = (initial, (first, last));
-                agents.push(AgentState { agent, slots, initial, live: 0, siblings });
-            };
+            let mut add = |agent| agents.push(AgentState::new(&machine, agent, (first, last)));
             add(Agent::Cpu(thread));
             add(Agent::StoreBuffer(thread));
             for pair in code.queue_pairs.clone() {
@@ -99,16 +100,14 @@ impl Queues {
         let end = agents.len();
         for pair in (0..machine.code.queue_pairs.len()).filter(|pair| machine.is_shared(*pair)) {
             for agent in [Agent::Pipe(pair), Agent::RemoteBuffer(pair), Agent::LocalBuffer(pair)] {
-                let initial = machine.slots(machine.initial(), agent);
-                let (slots, siblings) = (initial, (end, end));
-                agents.push(AgentState { agent, slots, initial, live: 0, siblings });
+                agents.push(AgentState::new(&machine, agent, (end, end)));
             }
         }
         Ok(Self {
             state: machine.initial().clone(),
             locks_nodes: machine.has_remote_rmw(),
             has_other_ends: machine.receiver.iter().any(Option::is_some)
-                || machine.sharers.iter().any(|threads| !threads.is_empty()),
+                || machine.code.queue_pairs.iter().any(|pair| pair.is_shared()),
             looks_at_all: variant == Variant::Sc || faults != FaultSet::NONE,
             machine,
             weights: vec![1; agents.len()],

@@ -63,15 +63,11 @@ impl Reduction {
         if !machine.is_shared(pair) {
             return self.poll(state, pair, threads + thread);
         }
-        let queues = &state.pairs[pair];
-        if !queues.local.is_empty() {
-            return Status::WaitsFor(self.first[pair] + 1);
-        }
-        if !queues.pipe.is_empty() {
-            return Status::WaitsFor(self.first[pair] + 2);
+        if let Some(part) = self.under_way(state, pair) {
+            return Status::WaitsFor(part);
         }
         let mut sources = 0;
-        for sharer in &machine.sharers[pair] {
+        for sharer in &machine.users[pair] {
             let ThreadState { pc, buffer } = &state.threads[*sharer];
             let is_it = |entry: &Entry| machine.comes_to_shared(entry) && entry.pair == pair;
             if buffer.iter().any(is_it) {
@@ -86,15 +82,19 @@ impl Reduction {
 
     /// What a poll without a notice waits for: the oldest operation that is not polled.
     pub(super) fn poll(&self, state: &State, pair: usize, buffer: usize) -> Status {
+        match state.pairs[pair].outstanding {
+            0 => Status::Stuck,
+            _ => Status::WaitsFor(self.under_way(state, pair).unwrap_or(buffer)),
+        }
+    }
+
+    /// What has to move first on a queue pair for its next notice: what is oldest there, if something is.
+    fn under_way(&self, state: &State, pair: usize) -> Option<usize> {
         let queues = &state.pairs[pair];
-        if queues.outstanding == 0 {
-            Status::Stuck
-        } else if !queues.local.is_empty() {
-            Status::WaitsFor(self.first[pair] + 1)
-        } else if !queues.pipe.is_empty() {
-            Status::WaitsFor(self.first[pair] + 2)
-        } else {
-            Status::WaitsFor(buffer)
+        match (queues.local.is_empty(), queues.pipe.is_empty()) {
+            (false, _) => Some(self.first[pair] + 1),
+            (true, false) => Some(self.first[pair] + 2),
+            (true, true) => None,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
-use skeleton::Guard;
+use skeleton::{EventId, Guard, Operation};
 
 use super::super::cnf::Lit;
 use super::Encoder;
@@ -19,20 +19,13 @@ impl Encoder<'_> {
             // pf is contained in po [RMW, Definition 18], so no later operation can answer, except one of
             // another thread on a queue pair that they share.
             let Some(earlier) = self.skeleton.polled_by(poll) else { continue };
-            let happens = self.values.guard(self.skeleton.event(poll).guard);
             let mut answers = Vec::new();
             for index in earlier {
-                let operation = &self.skeleton.operations[index];
-                let literal = self.cnf.variable();
-                let completes = self.values.guard(operation.guard);
-                self.cnf.implies(&[literal], &[completes]);
-                self.cnf.implies(&[literal], &[happens]);
-                for completion in operation.completions() {
-                    polls_from.insert((completion.0, poll.0), literal);
-                }
+                let literal = self.answer(&self.skeleton.operations[index], poll, &mut polls_from);
                 of_operation[index].push(literal);
                 answers.push(literal);
             }
+            let happens = self.values.guard(self.skeleton.event(poll).guard);
             self.cnf.implies(&[happens], &answers);
             self.cnf.at_most_one(&answers);
             if answers.is_empty() {
@@ -47,27 +40,32 @@ impl Encoder<'_> {
         polls_from
     }
 
+    /// That a poll answers for an operation, which the solver may choose if both happen.
+    fn answer(
+        &mut self,
+        operation: &Operation,
+        poll: EventId,
+        polls_from: &mut FxHashMap<(usize, usize), Lit>,
+    ) -> Lit {
+        let literal = self.cnf.variable();
+        let completes = self.values.guard(operation.guard);
+        let happens = self.values.guard(self.skeleton.event(poll).guard);
+        self.cnf.implies(&[literal], &[completes]);
+        self.cnf.implies(&[literal], &[happens]);
+        for completion in operation.completions() {
+            polls_from.insert((completion.0, poll.0), literal);
+        }
+        literal
+    }
+
     /// For unsignaled operations on queue pairs that threads share, the solver chooses which polls answer for
     /// them: the model asks for one that is early enough, and more of them only exclude executions.
     fn shared_unsignaled(&mut self, polls_from: &mut FxHashMap<(usize, usize), Lit>) {
-        for operation in &self.skeleton.operations {
-            if !operation.unsignaled || !operation.towards.is_shared() {
-                continue;
-            }
-            let completes = self.values.guard(operation.guard);
-            for poll in self.skeleton.event_ids() {
-                let event = self.skeleton.event(poll);
-                let is_own = event.thread == Some(operation.thread);
-                if !event.polls.contains(&operation.on()) || is_own && poll < operation.completion {
-                    continue;
-                }
-                let literal = self.cnf.variable();
-                let happens = self.values.guard(event.guard);
-                self.cnf.implies(&[literal], &[completes]);
-                self.cnf.implies(&[literal], &[happens]);
-                for completion in operation.completions() {
-                    polls_from.insert((completion.0, poll.0), literal);
-                }
+        let skeleton = self.skeleton;
+        let is_it = |one: &&Operation| one.unsignaled && one.towards.is_shared();
+        for operation in skeleton.operations.iter().filter(is_it) {
+            for poll in skeleton.event_ids().filter(|poll| skeleton.may_answer(*poll, operation)) {
+                self.answer(operation, poll, polls_from);
             }
         }
     }

@@ -5,7 +5,7 @@ mod rewritings;
 use std::collections::{BTreeMap, BTreeSet};
 
 use lang::Test;
-use lang::litmus::ast::{Block, PairNumber, Place, Statement, StatementKind};
+use lang::litmus::ast::{Block, Place, Statement, StatementKind};
 use lang::litmus::methods::Method;
 use lang::program::{Location, array_of};
 use lang::source::Span;
@@ -457,7 +457,6 @@ impl Lister<'_> {
 
 /// The part of a name for a queue pair other than 0.
 fn of_queue_pair(on: Towards) -> String {
-    let number = Some(on.queue_pair).filter(|number| *number != 0);
-    let written = |index| PairNumber::of_index(index, Place::default());
-    number.map(|number| format!("q{}_", written(number))).unwrap_or_default()
+    let number = Some(on.number()).filter(|number| !number.is_first());
+    number.map(|number| format!("q{number}_")).unwrap_or_default()
 }
