@@ -63,8 +63,8 @@ impl Encoding {
         forced: &[Relation],
     ) -> Result<Self, EncodeError> {
         let mut cnf = Cnf::default();
-        let values = Values::new(skeleton, extra, &plan.undefined_reads.at_most, &mut cnf);
-        let damaged = &plan.undefined_writes.at_most;
+        let values = Values::new(skeleton, extra, &plan.members(plan.undefined_reads), &mut cnf);
+        let damaged = plan.members(plan.undefined_writes);
         let undefined_writes = (0..skeleton.events.len())
             .map(|id| if damaged.contains(id, id) { cnf.variable() } else { Lit::FALSE })
             .collect();

@@ -266,8 +266,8 @@ impl<'a> Session<'a> {
                 let mut lemmas = evaluation.violations(&self.axioms, &candidate);
                 if self.judges_undefined {
                     let values = &candidate.encoding.values;
-                    let reads = (&plan.undefined_reads, &values.undefined_reads);
-                    let writes = (&plan.undefined_writes, &candidate.encoding.undefined_writes);
+                    let reads = (plan.undefined_reads, &values.undefined_reads);
+                    let writes = (plan.undefined_writes, &candidate.encoding.undefined_writes);
                     for (set, said) in [reads, writes] {
                         lemmas.extend(evaluation.misjudged(set, said, is_true, &candidate));
                     }

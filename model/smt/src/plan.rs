@@ -126,15 +126,6 @@ pub struct Choice {
     pub extends: Relation,
 }
 
-/// A set of events that the model declares as undefined (⊤).
-#[derive(Clone, Debug)]
-pub struct Undefined {
-    /// The node of the set, if the model defines one.
-    pub node: Option<NodeIndex>,
-    /// A superset of the events that are in the set in some execution, as an identity relation.
-    pub at_most: Relation,
-}
-
 /// A model laid out for one skeleton.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -146,12 +137,14 @@ pub struct Plan {
     pub choices: Vec<Choice>,
     /// The node of each axiom's body, in the model's order.
     pub axioms: Vec<NodeIndex>,
-    /// Reads whose value is ⊤.
-    pub undefined_reads: Undefined,
-    /// Writes that leave ⊤ in memory if they come last.
-    pub undefined_writes: Undefined,
+    /// The set of reads whose value is undefined (⊤), if the model defines one.
+    pub undefined_reads: Option<NodeIndex>,
+    /// The set of writes that leave ⊤ in memory if they come last, if the model defines one.
+    pub undefined_writes: Option<NodeIndex>,
     /// For each node, a static node that is contained in it, if there is a useful one.
     pub under: Vec<Option<NodeIndex>>,
+    /// For each node, a superset of what it relates in any execution.
+    pub at_most: Vec<Relation>,
     /// The number of events.
     pub size: usize,
     /// The skeleton's base sets and relations when all events happen.
@@ -174,9 +167,10 @@ impl Plan {
             groups: Vec::new(),
             choices: Vec::new(),
             axioms: Vec::new(),
-            undefined_reads: Undefined { node: None, at_most: Relation::empty(size) },
-            undefined_writes: Undefined { node: None, at_most: Relation::empty(size) },
+            undefined_reads: None,
+            undefined_writes: None,
             under: Vec::new(),
+            at_most: Vec::new(),
             size,
             bases: FxHashMap::default(),
         };
@@ -198,14 +192,9 @@ impl Plan {
         layout.underapproximate();
         let mut plan = layout.plan;
         let named = |name| Some(layout.definitions[model.defined(name)?.definition][0]);
-        let undefined = |plan: &Plan, name| {
-            let node = named(name);
-            let none = || Relation::empty(size);
-            let at_most = node.map_or_else(none, |node| bounds::at_most(plan, skeleton, node));
-            Undefined { node, at_most }
-        };
-        plan.undefined_reads = undefined(&plan, UNDEFINED_READS);
-        plan.undefined_writes = undefined(&plan, UNDEFINED_WRITES);
+        plan.at_most = bounds::at_most(&plan, skeleton);
+        plan.undefined_reads = named(UNDEFINED_READS);
+        plan.undefined_writes = named(UNDEFINED_WRITES);
         plan.mark_needed();
         Ok(plan)
     }
@@ -213,7 +202,7 @@ impl Plan {
     /// Marks the nodes that are needed: the orders (each has an axiom of its own), and what the axioms and
     /// the sets of ⊤ depend on.
     fn mark_needed(&mut self) {
-        let undefined = [self.undefined_reads.node, self.undefined_writes.node];
+        let undefined = [self.undefined_reads, self.undefined_writes];
         let mut needed = self.axioms.clone();
         needed.extend(undefined.into_iter().flatten());
         let is_order = |node: &NodeIndex| matches!(self.nodes[*node].op, Op::Choice(_));
@@ -246,6 +235,11 @@ impl Plan {
     pub fn body(&self, name: NodeIndex) -> Option<NodeIndex> {
         let mut bodies = self.groups.iter().flat_map(|group| &group.bodies);
         bodies.find(|(node, _)| *node == name).map(|(_, body)| *body)
+    }
+
+    /// The members of a set in some execution: a superset of them, as an identity relation.
+    pub fn members(&self, set: Option<NodeIndex>) -> Relation {
+        set.map_or_else(|| Relation::empty(self.size), |node| self.at_most[node].clone())
     }
 
     /// A base set or relation when all events happen.

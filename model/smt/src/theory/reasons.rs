@@ -5,7 +5,7 @@ use lang::limits;
 use rustc_hash::FxHashSet;
 
 use super::super::cnf::Lit;
-use super::super::plan::{NodeIndex, Op, Undefined};
+use super::super::plan::{NodeIndex, Op};
 use super::{Evaluation, Literals};
 use crate::relation::Relation;
 
@@ -56,14 +56,14 @@ impl Evaluation<'_> {
     /// literal of the claim for each event.
     pub fn misjudged(
         &self,
-        set: &Undefined,
+        set: Option<NodeIndex>,
         said: &[Lit],
         is_true: &dyn Fn(Lit) -> bool,
         literals: &dyn Literals,
     ) -> Vec<Vec<Lit>> {
-        let Some(node) = set.node else { return Vec::new() };
+        let Some(node) = set else { return Vec::new() };
         let mut found = Vec::new();
-        for (event, _) in set.at_most.pairs() {
+        for (event, _) in self.plan.at_most[node].pairs() {
             let (is, claimed) = (self.values[node].contains(event, event), is_true(said[event]));
             if is == claimed {
                 continue;
@@ -276,8 +276,16 @@ impl Evaluation<'_> {
         })
     }
 
+    /// Whether a node contains a pair in some execution, as far as is known.
+    fn is_possible(&self, node: NodeIndex, a: usize, b: usize) -> bool {
+        self.plan.at_most[node].contains(a, b)
+    }
+
     /// Collects the literals that make a node lack a pair.
     fn absent(&self, node: NodeIndex, a: usize, b: usize, trace: &mut Trace<'_>) {
+        if !self.is_possible(node, a, b) {
+            return;
+        }
         limits::look();
         let executed = &self.facts.executed;
         for event in [a, b] {
@@ -317,7 +325,8 @@ impl Evaluation<'_> {
             }
             Op::Product(x, y) => self.one_absent([(*x, a, a), (*y, b, b)], trace),
             Op::Sequence(x, y) => {
-                for m in 0..size {
+                let middles = self.plan.at_most[*x].successors(a);
+                for m in middles.filter(|m| self.is_possible(*y, *m, b)) {
                     self.one_absent([(*x, a, m), (*y, m, b)], trace);
                 }
             }
@@ -325,7 +334,8 @@ impl Evaluation<'_> {
             Op::Plus(x) => {
                 let reached = |event: usize| self.values[node].contains(a, event);
                 for from in (0..size).filter(|event| *event == a || reached(*event)) {
-                    for to in (0..size).filter(|event| !reached(*event)) {
+                    let steps = self.plan.at_most[*x].successors(from);
+                    for to in steps.filter(|event| !reached(*event)) {
                         // Other absent pairs of the closure lack the same steps, so each is explained once.
                         if trace.lacking.insert((*x, from, to)) {
                             self.absent(*x, from, to, trace);
@@ -333,7 +343,9 @@ impl Evaluation<'_> {
                     }
                 }
             }
-            Op::Domain(x) if a == b => (0..size).for_each(|m| self.absent(*x, a, m, trace)),
+            Op::Domain(x) if a == b => {
+                self.plan.at_most[*x].successors(a).for_each(|m| self.absent(*x, a, m, trace));
+            }
             Op::Range(x) if a == b => (0..size).for_each(|m| self.absent(*x, m, a, trace)),
             Op::Domain(_) | Op::Range(_) => {}
         }
@@ -343,6 +355,10 @@ impl Evaluation<'_> {
     fn one_absent(&self, pairs: [(NodeIndex, usize, usize); 2], trace: &mut Trace<'_>) {
         let is_missing =
             |(node, a, b): &(NodeIndex, usize, usize)| !self.values[*node].contains(*a, *b);
+        // What is never related needs no literal.
+        if pairs.iter().any(|(node, a, b)| !self.is_possible(*node, *a, *b)) {
+            return;
+        }
         let [first, second] = pairs;
         let pair = match (is_missing(&first), is_missing(&second)) {
             (true, true) => self.cheaper(first, second, trace),
