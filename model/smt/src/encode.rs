@@ -49,9 +49,19 @@ pub struct Encoding {
     size: usize,
 }
 
+/// What is known of a model's executions before any is looked for.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// Pairs of the model's orders that the axioms decide ([`super::plan::forced`]). They need no variable.
+    pub forced: Vec<Relation>,
+    /// The reads whose value may be ⊤, as an identity relation.
+    pub undefined_reads: Relation,
+    /// The writes that may leave ⊤ in memory, in the same way.
+    pub undefined_writes: Relation,
+}
+
 impl Encoding {
-    /// Encodes a skeleton with the orders of a model. Domains must list the `extra` values. The pairs in
-    /// `forced` are fixed and need no choice ([`super::plan::forced`]).
+    /// Encodes a skeleton with the orders of a model. Domains must list the `extra` values.
     ///
     /// # Errors
     /// See [`EncodeError`].
@@ -60,11 +70,11 @@ impl Encoding {
         plan: &Plan,
         observables: &[Observable],
         extra: &Extra,
-        forced: &[Relation],
+        known: &Known,
     ) -> Result<Self, EncodeError> {
         let mut cnf = Cnf::default();
-        let values = Values::new(skeleton, extra, &plan.members(plan.undefined_reads), &mut cnf);
-        let damaged = plan.members(plan.undefined_writes);
+        let values = Values::new(skeleton, extra, &known.undefined_reads, &mut cnf);
+        let damaged = &known.undefined_writes;
         let undefined_writes = (0..skeleton.events.len())
             .map(|id| if damaged.contains(id, id) { cnf.variable() } else { Lit::FALSE })
             .collect();
@@ -76,7 +86,7 @@ impl Encoding {
             encoder.cnf.implies(&[when], &[then]);
         }
         let polls_from = encoder.polls();
-        let choices = encoder.orders(plan, forced);
+        let choices = encoder.orders(plan, &known.forced);
         let executed: Vec<Lit> =
             skeleton.events.iter().map(|event| encoder.values.guard(event.guard)).collect();
         let exceeded: Vec<Lit> =

@@ -26,7 +26,7 @@ use crate::relation::Relation;
 use cnf::Lit;
 pub use consistent::Consistent;
 use encode::values::Extra;
-use encode::{Candidate, EncodeError, Encoding};
+use encode::{Candidate, EncodeError, Encoding, Known};
 use plan::{NodeIndex, Op, Plan};
 use skeleton::execution::Execution;
 use solver::{Answer, Solver, SolverKind};
@@ -54,8 +54,7 @@ pub struct Session<'a> {
     shown: &'a [Observable],
     /// Values that the encoding must list in domains, because an execution needed them and they were missing.
     extra: Extra,
-    /// Pairs of the model's orders that the axioms decide. They need no variable.
-    forced: Vec<Relation>,
+    known: Known,
     /// A limit was reached before every domain was complete.
     incomplete: bool,
     /// The limit that was reached. The search was cut off there, so the session asks the solver nothing more.
@@ -144,10 +143,15 @@ impl<'a> Session<'a> {
             }
         }
         let judges_undefined = keep(model.axioms.len());
-        let evaluation = Evaluation::new(plan, Facts::all_events(plan));
-        let forced = plan::forced(plan, &evaluation, &axioms);
+        let mut evaluation = Evaluation::new(plan, Facts::all_events(plan));
+        evaluation.bound(skeleton);
+        let known = Known {
+            forced: plan::forced(plan, &evaluation, &axioms),
+            undefined_reads: evaluation.members(plan.undefined_reads),
+            undefined_writes: evaluation.members(plan.undefined_writes),
+        };
         let extra = Extra::new();
-        let encoding = Encoding::new(skeleton, plan, observables, &extra, &forced)?;
+        let encoding = Encoding::new(skeleton, plan, observables, &extra, &known)?;
         let solver = start(&encoding, kind, limits);
         let statistics = Statistics::default();
         let mut session = Self {
@@ -161,7 +165,7 @@ impl<'a> Session<'a> {
             solver_kind: (kind, limits.clone()),
             shown: observables,
             extra,
-            forced,
+            known,
             incomplete: false,
             given_up: None,
             is_beyond,
@@ -200,7 +204,7 @@ impl<'a> Session<'a> {
                 self.extra.entry(value).or_default().extend(values);
             }
             self.encoding =
-                Encoding::new(self.skeleton, self.plan, self.shown, &self.extra, &self.forced)?;
+                Encoding::new(self.skeleton, self.plan, self.shown, &self.extra, &self.known)?;
             self.solver = start(&self.encoding, self.solver_kind.0, &self.solver_kind.1);
         }
         Ok(())

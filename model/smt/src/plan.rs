@@ -143,8 +143,6 @@ pub struct Plan {
     pub undefined_writes: Option<NodeIndex>,
     /// For each node, a static node that is contained in it, if there is a useful one.
     pub under: Vec<Option<NodeIndex>>,
-    /// For each node, a superset of what it relates in any execution.
-    pub at_most: Vec<Relation>,
     /// The number of events.
     pub size: usize,
     /// The skeleton's base sets and relations when all events happen.
@@ -170,7 +168,6 @@ impl Plan {
             undefined_reads: None,
             undefined_writes: None,
             under: Vec::new(),
-            at_most: Vec::new(),
             size,
             bases: FxHashMap::default(),
         };
@@ -192,7 +189,6 @@ impl Plan {
         layout.underapproximate();
         let mut plan = layout.plan;
         let named = |name| Some(layout.definitions[model.defined(name)?.definition][0]);
-        plan.at_most = bounds::at_most(&plan, skeleton);
         plan.undefined_reads = named(UNDEFINED_READS);
         plan.undefined_writes = named(UNDEFINED_WRITES);
         plan.mark_needed();
@@ -235,11 +231,6 @@ impl Plan {
     pub fn body(&self, name: NodeIndex) -> Option<NodeIndex> {
         let mut bodies = self.groups.iter().flat_map(|group| &group.bodies);
         bodies.find(|(node, _)| *node == name).map(|(_, body)| *body)
-    }
-
-    /// The members of a set in some execution: a superset of them, as an identity relation.
-    pub fn members(&self, set: Option<NodeIndex>) -> Relation {
-        set.map_or_else(|| Relation::empty(self.size), |node| self.at_most[node].clone())
     }
 
     /// A base set or relation when all events happen.

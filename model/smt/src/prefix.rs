@@ -21,6 +21,8 @@ use crate::relation::Relation;
 pub struct Shape<'a> {
     plan: &'a Plan,
     skeleton: &'a Skeleton,
+    /// By node: a superset of what the node relates in any execution.
+    at_most: Vec<Relation>,
     /// By node: true if more events never remove a pair of the events that were there before.
     grows: Vec<bool>,
     /// By node: true if the node relates the events of a prefix exactly as it does in the whole execution.
@@ -33,9 +35,11 @@ impl<'a> Shape<'a> {
     /// Analyses the nodes of a plan.
     pub fn new(plan: &'a Plan, skeleton: &'a Skeleton) -> Self {
         let count = plan.nodes.len();
+        let values = Evaluation::new(plan, Facts::all_events(plan));
         let mut shape = Self {
             plan,
             skeleton,
+            at_most: bounds::at_most(plan, skeleton, &values, |_| true),
             grows: vec![true; count],
             is_stable: vec![false; count],
             is_set: vec![false; count],
@@ -121,7 +125,7 @@ impl<'a> Shape<'a> {
         {
             return true;
         }
-        let (first, second) = (&self.plan.at_most[a], &self.plan.at_most[b]);
+        let (first, second) = (&self.at_most[a], &self.at_most[b]);
         first.pairs().all(|(from, middle)| {
             let mut ends = second.successors(middle);
             self.comes_with(middle, from) || ends.all(|to| self.comes_with(middle, to))
@@ -130,7 +134,7 @@ impl<'a> Shape<'a> {
 
     /// Whether the event that puts another event into a domain or range is always in the prefix too.
     fn keeps_partners(&self, of: NodeIndex, order: fn(usize, usize) -> (usize, usize)) -> bool {
-        self.plan.at_most[of].pairs().all(|(from, to)| {
+        self.at_most[of].pairs().all(|(from, to)| {
             let (partner, event) = order(from, to);
             self.comes_with(partner, event)
         })
@@ -286,7 +290,7 @@ impl<'a> Shape<'a> {
             }
             Op::Difference(a, b) => {
                 let mut left = kept(a);
-                left.subtract(&self.plan.at_most[*b]);
+                left.subtract(&self.at_most[*b]);
                 left
             }
             Op::Intersection(a, b) => {
@@ -297,7 +301,7 @@ impl<'a> Shape<'a> {
             Op::Complement(ty, inner) => {
                 let all = |a, b| *ty == Type::Relation || a == b;
                 let mut left = Relation::from_fn(self.plan.size, all);
-                left.subtract(&self.plan.at_most[*inner]);
+                left.subtract(&self.at_most[*inner]);
                 left
             }
             Op::Product(a, b) => {

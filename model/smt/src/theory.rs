@@ -8,9 +8,10 @@ mod reasons;
 
 use lang::cat::model::Type;
 use lang::limits;
+use skeleton::Skeleton;
 
 use super::cnf::Lit;
-use super::plan::{NodeIndex, Op, Plan};
+use super::plan::{NodeIndex, Op, Plan, bounds};
 use crate::relation::Relation;
 
 /// The facts of a candidate execution, from which all relations follow.
@@ -61,6 +62,9 @@ pub struct Evaluation<'p> {
     /// For each recursive name and pair: the iteration that found the pair, from 1; 0 if none did.
     /// `size * size` numbers for each name.
     stages: Vec<Vec<u32>>,
+    /// By node, if it is needed: a superset of what it relates in any execution. Empty before
+    /// [`Evaluation::bound`].
+    at_most: Vec<Relation>,
 }
 
 impl<'p> Evaluation<'p> {
@@ -75,6 +79,17 @@ impl<'p> Evaluation<'p> {
         }
         evaluation.update(facts);
         evaluation
+    }
+
+    /// Finds what nodes relate at most, which explanations need. The facts must be those of all events.
+    pub fn bound(&mut self, skeleton: &Skeleton) {
+        let nodes = &self.plan.nodes;
+        self.at_most = bounds::at_most(self.plan, skeleton, self, |node| nodes[node].is_needed);
+    }
+
+    /// A superset of the events that are in a set in some execution, as an identity relation.
+    pub fn members(&self, set: Option<NodeIndex>) -> Relation {
+        set.map_or_else(|| Relation::empty(self.plan.size), |node| self.at_most[node].clone())
     }
 
     /// The value of a static node when all events happen. Only its operands are evaluated.
@@ -104,6 +119,7 @@ impl<'p> Evaluation<'p> {
             values: vec![Relation::default(); plan.nodes.len()],
             unrestricted: vec![None; plan.nodes.len()],
             stages: vec![Vec::new(); names],
+            at_most: Vec::new(),
         }
     }
 

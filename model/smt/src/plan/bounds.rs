@@ -4,31 +4,40 @@ use lang::cat::model::Type;
 use lang::limits;
 use skeleton::Skeleton;
 
-use super::super::theory::{Evaluation, Facts};
+use super::super::theory::Evaluation;
 use super::{NodeIndex, Op, Plan};
 use crate::relation::Relation;
 
-/// For each node of a plan, a superset of what it relates in any execution.
-pub fn at_most(plan: &Plan, skeleton: &Skeleton) -> Vec<Relation> {
-    let values = Evaluation::new(plan, Facts::all_events(plan));
+/// For each node of a plan that is wanted, a superset of what it relates in any execution; for others, a
+/// relation without elements. With a node, its operands must be wanted. `values` are those of all events.
+pub fn at_most(
+    plan: &Plan,
+    skeleton: &Skeleton,
+    values: &Evaluation<'_>,
+    is_wanted: impl Fn(NodeIndex) -> bool,
+) -> Vec<Relation> {
     let mut bounds = vec![Relation::default(); plan.nodes.len()];
     let mut groups = plan.groups.iter().peekable();
     let mut node = 0;
     while node < plan.nodes.len() {
         let Some(group) = groups.next_if(|group| group.first == node) else {
-            bounds[node] = bound(plan, skeleton, &values, &bounds, node);
+            if is_wanted(node) {
+                bounds[node] = bound(plan, skeleton, values, &bounds, node);
+            }
             node += 1;
             continue;
         };
         // The bodies are monotone in the names, so the least fixed point of their bounds bounds theirs.
-        group.bodies.iter().for_each(|(name, _)| bounds[*name] = Relation::empty(plan.size));
+        let bodies = || group.bodies.iter().filter(|(name, _)| is_wanted(*name));
+        bodies().for_each(|(name, _)| bounds[*name] = Relation::empty(plan.size));
         let is_name = |node: &NodeIndex| matches!(plan.nodes[*node].op, Op::Recursive(_));
         let mut is_changed = true;
         while std::mem::take(&mut is_changed) {
-            for inner in (group.first..group.last).filter(|node| !is_name(node)) {
-                bounds[inner] = bound(plan, skeleton, &values, &bounds, inner);
+            let inner = (group.first..group.last).filter(|node| !is_name(node));
+            for node in inner.filter(|node| is_wanted(*node)) {
+                bounds[node] = bound(plan, skeleton, values, &bounds, node);
             }
-            for (name, body) in &group.bodies {
+            for (name, body) in bodies() {
                 let mut grown = bounds[*body].clone();
                 grown.subtract(&bounds[*name]);
                 is_changed |= !grown.is_empty();

@@ -63,7 +63,7 @@ impl Evaluation<'_> {
     ) -> Vec<Vec<Lit>> {
         let Some(node) = set else { return Vec::new() };
         let mut found = Vec::new();
-        for (event, _) in self.plan.at_most[node].pairs() {
+        for (event, _) in self.at_most[node].pairs() {
             let (is, claimed) = (self.values[node].contains(event, event), is_true(said[event]));
             if is == claimed {
                 continue;
@@ -278,7 +278,8 @@ impl Evaluation<'_> {
 
     /// Whether a node contains a pair in some execution, as far as is known.
     fn is_possible(&self, node: NodeIndex, a: usize, b: usize) -> bool {
-        self.plan.at_most[node].contains(a, b)
+        let bound = &self.at_most[node];
+        bound.size() == 0 || bound.contains(a, b)
     }
 
     /// Collects the literals that make a node lack a pair.
@@ -325,7 +326,7 @@ impl Evaluation<'_> {
             }
             Op::Product(x, y) => self.one_absent([(*x, a, a), (*y, b, b)], trace),
             Op::Sequence(x, y) => {
-                let middles = self.plan.at_most[*x].successors(a);
+                let middles = self.at_most[*x].successors(a);
                 for m in middles.filter(|m| self.is_possible(*y, *m, b)) {
                     self.one_absent([(*x, a, m), (*y, m, b)], trace);
                 }
@@ -334,7 +335,7 @@ impl Evaluation<'_> {
             Op::Plus(x) => {
                 let reached = |event: usize| self.values[node].contains(a, event);
                 for from in (0..size).filter(|event| *event == a || reached(*event)) {
-                    let steps = self.plan.at_most[*x].successors(from);
+                    let steps = self.at_most[*x].successors(from);
                     for to in steps.filter(|event| !reached(*event)) {
                         // Other absent pairs of the closure lack the same steps, so each is explained once.
                         if trace.lacking.insert((*x, from, to)) {
@@ -344,7 +345,7 @@ impl Evaluation<'_> {
                 }
             }
             Op::Domain(x) if a == b => {
-                self.plan.at_most[*x].successors(a).for_each(|m| self.absent(*x, a, m, trace));
+                self.at_most[*x].successors(a).for_each(|m| self.absent(*x, a, m, trace));
             }
             Op::Range(x) if a == b => (0..size).for_each(|m| self.absent(*x, m, a, trace)),
             Op::Domain(_) | Op::Range(_) => {}
