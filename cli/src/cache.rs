@@ -17,7 +17,7 @@ use lang::source::{Source, Span};
 use model::allowed::Allowed;
 use model::bound::Complete;
 use model::engine::{Engine, Found, Request};
-use model::machine::{Ending, Places};
+use model::machine::{Ending, Place, Places};
 use model::smt::Statistics;
 use serde_json::{Value as Json, json};
 
@@ -129,7 +129,11 @@ fn answer(found: &Found) -> Json {
     let outcome =
         |outcome: &Outcome| outcome.0.iter().map(|value| value_to_json(*value)).collect::<Json>();
     let Statistics { solves, lemmas } = found.allowed.statistics;
-    let place = |span: &Option<Span>| span.map_or(Json::Null, |span| json!([span.start, span.end]));
+    let place = |place: &Option<Place>| match place {
+        None => Json::Null,
+        Some(Place::Thread(span)) => json!([span.start, span.end]),
+        Some(Place::Message(span)) => json!([span.start, span.end, "message"]),
+    };
     let way = |places: &Places| places.iter().map(place).collect::<Json>();
     json!({
         "outcomes": found.allowed.outcomes.iter().map(outcome).collect::<Json>(),
@@ -159,7 +163,11 @@ fn found(json: &Json) -> Option<Found> {
         Some(Span { start: usize::try_from(start).ok()?, end: usize::try_from(end).ok()? })
     };
     let blocked: Option<Vec<Span>> = json["blocked"].as_array()?.iter().map(span).collect();
-    let place = |json: &Json| if json.is_null() { Some(None) } else { span(json).map(Some) };
+    let place = |json: &Json| match (json.is_null(), json[2].is_null()) {
+        (true, _) => Some(None),
+        (false, true) => span(json).map(|span| Some(Place::Thread(span))),
+        (false, false) => span(json).map(|span| Some(Place::Message(span))),
+    };
     let way = |json: &Json| json.as_array()?.iter().map(place).collect::<Option<Places>>();
     let ending = match &json["ending"] {
         Json::Array(ways) => Ending::NotAlways(ways.iter().map(way).collect::<Option<_>>()?),

@@ -214,8 +214,8 @@ pub fn file(file: &File, source: &Source, words: Words<'_>, sink: &mut Sink) -> 
         checker.program.threads.push(thread);
     }
     queue_pairs::unexpected(&mut checker);
-    messages::receives(&mut checker);
     verdicts::verdicts(&mut checker, &mut test);
+    messages::receives(&mut checker, &test.expectations);
     crash::check(&mut checker);
     warnings::warn(&mut checker);
     test.program = checker.program;

@@ -38,7 +38,8 @@ pub use explore::{Blocked, Effort, Exploration, Limits, explore, explore_with};
 pub use fault::{FAULTS, Fault, FaultInfo, FaultSet};
 pub use history::{Histories, Timed};
 pub use progress::{
-    Ending, Places, Stuck, explore_to_ends, may_wait, never_comes_back, progress, why_nothing,
+    Ending, Place, Places, Stuck, always_ends, explore_to_ends, may_wait, never_comes_back,
+    progress, why_nothing,
 };
 pub use random::Random;
 pub use rma::Rules as RmaRules;

@@ -71,7 +71,7 @@ impl Explanation<'_> {
 
     /// Why there is no execution at all, in words.
     pub fn why_nothing(&self) -> &'static str {
-        why_nothing(&self.question.test.program)
+        why_nothing(&self.question.test.program, false)
     }
 
     pub(super) fn words<'a>(&'a self, source: &'a Source, execution: &'a Execution) -> Words<'a> {

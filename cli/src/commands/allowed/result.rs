@@ -57,8 +57,8 @@ pub struct TestResult {
     is_partial: bool,
     /// It is known that no execution ends.
     pub(super) is_endless: bool,
-    /// Why, as far as the program tells.
-    why_nothing: &'static str,
+    /// Why, if no execution ends.
+    pub(super) why_nothing: &'static str,
     complete: bool,
     reason: Option<String>,
     unsupported: Option<String>,
@@ -92,7 +92,7 @@ impl TestResult {
         blocked.sort();
         blocked.dedup();
         if blocked.is_empty() {
-            let of_poll = |at: &Span| Waits::new(None, *at, source);
+            let of_poll = |at: &Span| Waits::of_poll(*at, source);
             blocked = found.allowed.blocked.iter().map(of_poll).collect();
         }
         let all_states = |set: &BTreeSet<Outcome>| {
@@ -109,7 +109,7 @@ impl TestResult {
             outcomes: found.allowed.shown(test),
             is_partial: false,
             is_endless: found.allowed.is_endless(),
-            why_nothing: why_nothing(&test.program),
+            why_nothing: why_nothing(&test.program, stuck.as_ref().is_some_and(Vec::is_empty)),
             complete: found.allowed.complete.is_some(),
             reason: found.allowed.reason,
             unsupported: found.unsupported,
@@ -170,14 +170,6 @@ impl TestResult {
     fn shows_nothing(&self) -> bool {
         let asks = self.questions().count() > 0;
         self.is_endless && !self.says_nothing_ends() && !asks
-    }
-
-    /// Why there is no outcome. Where each execution can end, those that do fail an assumption.
-    pub(super) fn why_nothing(&self) -> &'static str {
-        match &self.stuck {
-            Some(ways) if ways.is_empty() => "every execution fails an `assume`",
-            _ => self.why_nothing,
-        }
     }
 
     /// The status, as `--only` takes it.
@@ -249,7 +241,7 @@ impl TestResult {
         if let Some(reason) = self.reason.as_ref().or(self.unsupported.as_ref()) {
             json["reason"] = json!(reason);
         } else if self.shows_nothing() {
-            json["reason"] = json!(self.why_nothing());
+            json["reason"] = json!(self.why_nothing);
         }
         if !self.is_partial {
             json["outcomes"] = self.outcomes.iter().map(state).collect();

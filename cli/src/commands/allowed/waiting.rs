@@ -4,32 +4,43 @@ use std::sync::Arc;
 
 use lang::diagnostic::{Code, Diagnostic};
 use lang::source::{Source, Span};
-use model::machine::{Ending, Places};
+use model::machine::{Ending, Place, Places};
 use serde_json::{Value as Json, json};
 
 use super::result::TestResult;
 use crate::problem::Problem;
 
-/// A statement that some thread never comes back from.
+/// A statement that some thread never comes back from, or a message that waits for a receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Waits {
     /// From 1; `None` if only the statement is known.
     thread: Option<usize>,
+    is_message: bool,
     at: Span,
     line: usize,
     column: usize,
 }
 
 impl Waits {
-    /// A statement of a text.
-    pub fn new(thread: Option<usize>, at: Span, source: &Source) -> Self {
+    /// A poll of a text.
+    pub fn of_poll(at: Span, source: &Source) -> Self {
         let (line, column) = source.line_column(at.start);
-        Self { thread, at, line, column }
+        Self { thread: None, is_message: false, at, line, column }
+    }
+
+    /// What a thread waits for; its number is from 1.
+    fn of_thread(thread: usize, place: Place, source: &Source) -> Self {
+        let (Place::Thread(at) | Place::Message(at)) = place;
+        let is_message = matches!(place, Place::Message(_));
+        Self { thread: Some(thread), is_message, ..Self::of_poll(at, source) }
     }
 
     /// What is said beside the statement.
     fn label(&self) -> String {
         match self.thread {
+            Some(thread) if self.is_message => {
+                format!("this message of thread {thread} waits for a receive for ever")
+            }
             Some(thread) => format!("thread {thread} waits here for ever"),
             None => "waits for ever".to_owned(),
         }
@@ -51,7 +62,7 @@ pub fn no_outcome(results: &[TestResult], source: &Arc<Source>) -> Option<Proble
     let none: Vec<&TestResult> = results.iter().filter(is_none).collect();
     let first = none.first()?;
     let models: Vec<String> = none.iter().map(|result| format!("`{}`", result.model)).collect();
-    let why = first.why_nothing();
+    let why = first.why_nothing;
     let message = format!("the program has no outcome under {}: {why}", models.join(", "));
     let warning = waiting(Code::NoOutcome, message, &first.blocked);
     let help = "so ✗ and `forall` hold of nothing, which checks nothing; `exactly {} for (…)` says that this is meant";
@@ -94,7 +105,7 @@ pub fn ways(ending: &Ending, source: &Source) -> Option<Vec<Vec<Waits>>> {
         let waits = places
             .iter()
             .enumerate()
-            .filter_map(|(thread, at)| Some(Waits::new(Some(thread + 1), (*at)?, source)));
+            .filter_map(|(thread, at)| Some(Waits::of_thread(thread + 1, (*at)?, source)));
         waits.collect()
     };
     match ending {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Code, Diagnostic};
+use crate::outcome::{Claim, Expectation};
 use crate::program::{
     BinaryOp, Connection, Expr, IMMEDIATES, MessageTarget, NodeId, PENDING, Peer, Program,
     PutSource, Receive, RegisterId, SHARED, Stmt, StmtKind, ThreadId, WorkId, each,
@@ -136,6 +137,11 @@ fn peer(lowerer: &mut Lowerer<'_, '_>, argument: &Argument) -> Option<Peer> {
         Argument::Expr(expr) if let ExprKind::Number(value) = expr.kind => {
             (Number { value, place: expr.place }, None)
         }
+        Argument::Nodes(..) | Argument::QueuePairs(..) => {
+            let message = "expected one thread that sends, found several";
+            let help = "receives of several queue pairs are not polled at once; write a `PollRecv` for each";
+            return lowerer.fail(Code::WrongArguments, argument.place(), message, help);
+        }
         _ => {
             let message = "expected the number of the thread that sends, found something else";
             let help = "write `Recv(1, x)` for what thread 1 sends to this node";
@@ -163,16 +169,16 @@ fn of_one_thread(lowerer: &mut Lowerer<'_, '_>, index: u32, place: Place) -> Opt
 struct Ends {
     /// The first statement at the target, and its thread.
     first: Option<(ThreadId, Span)>,
-    /// The messages, receives, and polls of receives that the text has.
-    messages: usize,
+    /// The messages, each with whether it is outside of blocks, so that it is sent.
+    messages: Vec<(Span, bool)>,
+    /// The receives, and the polls of receives.
     receives: usize,
     polls: Vec<Span>,
-    /// The first message.
-    message: Option<Span>,
 }
 
-/// Reports receives that the models do not define, and warns of what never comes.
-pub fn receives(checker: &mut Checker<'_>) {
+/// Reports receives that the models do not define, and warns of what never comes, unless the file says that
+/// nothing ends.
+pub fn receives(checker: &mut Checker<'_>, claims: &[Expectation]) {
     if checker.program.first_message().is_none() {
         return;
     }
@@ -186,9 +192,14 @@ pub fn receives(checker: &mut Checker<'_>) {
                 if is_block && matches!(stmt.kind, StmtKind::Receive { .. }) {
                     found.push(in_block(stmt));
                 }
-                end(&checker.program, (thread_id, thread.node), stmt, &mut all, &mut found);
+                let at = (thread_id, thread.node);
+                end(&checker.program, at, (stmt, !is_block), &mut all, &mut found);
             });
         }
+    }
+    let is_endless = |one: &Expectation| matches!(&one.claim, Claim::Exactly { outcomes, .. } if outcomes.is_empty());
+    if claims.iter().any(is_endless) {
+        all.clear();
     }
     for ((from, node), ends) in &all {
         found.extend(warnings(*from, *node, ends));
@@ -199,14 +210,13 @@ pub fn receives(checker: &mut Checker<'_>) {
 fn end(
     program: &Program,
     (thread, node): (ThreadId, NodeId),
-    stmt: &Stmt,
+    (stmt, is_certain): (&Stmt, bool),
     all: &mut BTreeMap<Connection, Ends>,
     found: &mut Vec<Diagnostic>,
 ) {
     if let Some(connection) = program.connection(thread, &stmt.kind) {
         let ends = all.entry(connection).or_default();
-        ends.messages += 1;
-        ends.message = ends.message.or(Some(stmt.span));
+        ends.messages.push((stmt.span, is_certain));
         return;
     }
     let (StmtKind::Receive { from, .. } | StmtKind::PollReceive { from, .. }) = stmt.kind else {
@@ -241,13 +251,25 @@ fn in_block(stmt: &Stmt) -> Diagnostic {
 /// Messages and polls that wait for ever.
 fn warnings(from: Peer, node: NodeId, ends: &Ends) -> Option<Diagnostic> {
     let number = from.thread.number();
-    match (ends.message, ends.polls.first()) {
-        (Some(message), _) if ends.receives == 0 => {
-            let text = format!("node {} posts no receive for this, so it waits for ever", node.0);
-            let warning = Diagnostic::warning(Code::SendWithoutReceive, message, text);
+    let certain = ends.messages.iter().filter(|(_, is_certain)| *is_certain);
+    let surplus = match ends.receives {
+        0 => ends.messages.first(),
+        posted => certain.clone().nth(posted),
+    };
+    match (surplus, ends.polls.first()) {
+        (Some((message, _)), _) => {
+            let text = match ends.receives {
+                0 => format!("node {} posts no receive for this, so it waits for ever", node.0),
+                posted => format!(
+                    "node {} posts {posted} of {} receives, so this waits for ever",
+                    node.0,
+                    certain.count()
+                ),
+            };
+            let warning = Diagnostic::warning(Code::SendWithoutReceive, *message, text);
             Some(warning.help(format!("a thread of node {} posts one: `Recv({from}, x)`", node.0)))
         }
-        (None, Some(poll)) => {
+        (None, Some(poll)) if ends.messages.is_empty() => {
             let text = format!("thread {number} sends nothing to node {}, so this blocks", node.0);
             let warning = Diagnostic::warning(Code::PollWithoutOperation, *poll, text);
             Some(warning.help(

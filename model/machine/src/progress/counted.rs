@@ -1,47 +1,78 @@
 //! Whether the waits of a program without branches come to an end, by counting completions and receives.
 //!
-//! Each counter has one thread that takes from it, and all others only add to it. So the order in which
-//! threads run does not matter: where one run ends, all do, under every model.
+//! Each counter of a thread's own queue pair has one thread that takes from it, and all others only add to
+//! it. So the order in which threads run does not matter: where one run ends, all do, under every model.
+//! Polls of several queue pairs, and of those that threads share, make a difference: all ways are tried.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use lang::program::{Connection, NodeId, Peer, Program, Stmt, StmtKind, ThreadId, Towards, WorkId};
+use lang::program::{NodeId, Owner, Peer, Program, Stmt, StmtKind, ThreadId, Towards, WorkId};
 
-/// Whether a program always ends. `None` if its text does not show it: it has branches, loops, calls of
-/// libraries, polls of several queue pairs, which take from one or from another, or polls of a queue pair
-/// that threads share.
+/// Of programs with choices, how many states of counters are looked at.
+const STATES: usize = 20_000;
+
+/// Whether a program always ends. `None` if its text does not show it: it has branches, loops or calls of
+/// libraries, or too many orders in which polls can take completions.
 pub fn always_ends(program: &Program) -> Option<bool> {
-    let is_counted = |stmt: &Stmt| match &stmt.kind {
-        StmtKind::Poll(pairs) => matches!(pairs.as_slice(), [one] if !one.is_shared()),
-        kind => !matches!(
-            kind,
+    let is_counted = |stmt: &Stmt| {
+        !matches!(
+            stmt.kind,
             StmtKind::If { .. } | StmtKind::Loop(_) | StmtKind::Call(_) | StmtKind::Rma(_)
-        ),
+        )
     };
-    if !program.threads.iter().all(|thread| thread.body.iter().all(is_counted)) {
+    let stmts = || program.threads.iter().flat_map(|thread| &thread.body);
+    if !stmts().all(is_counted) {
         return None;
     }
-    let mut run = Run::new(program);
-    while (0..program.threads.len()).any(|thread| run.step(thread)) {}
-    let mut threads = program.threads.iter().zip(&run.next);
-    Some(threads.all(|(thread, next)| *next == thread.body.len()))
+    let threads = 0..program.threads.len();
+    let mut seen = BTreeSet::new();
+    let mut open = vec![Run::new(program)];
+    while let Some(mut run) = open.pop() {
+        while threads.clone().any(|thread| run.choices(thread) == 1 && run.step(thread, 0)) {}
+        if !seen.insert((run.next.clone(), run.polled.clone())) {
+            continue;
+        }
+        if seen.len() > STATES {
+            return None;
+        }
+        let mut is_last = true;
+        for thread in threads.clone() {
+            for choice in 0..run.choices(thread) {
+                let mut next = run.clone();
+                if next.step(thread, choice) {
+                    open.push(next);
+                    is_last = false;
+                }
+            }
+        }
+        if is_last && !run.is_over() {
+            return Some(false);
+        }
+    }
+    Some(true)
 }
 
 /// An operation on a queue pair, in the order in which they were posted.
+#[derive(Clone)]
 struct Posted {
     is_message: bool,
     is_signaled: bool,
     id: Option<WorkId>,
+    thread: ThreadId,
 }
 
+/// A queue pair, and to which node.
+type Pair = (Owner, Towards);
+
+#[derive(Clone)]
 struct Run<'p> {
     program: &'p Program,
     /// By thread, the index of the statement that comes next.
     next: Vec<usize>,
-    posted: BTreeMap<Connection, Vec<Posted>>,
-    receives: BTreeMap<Connection, usize>,
-    polled: BTreeMap<Connection, usize>,
-    receives_polled: BTreeMap<Connection, usize>,
+    posted: BTreeMap<Pair, Vec<Posted>>,
+    receives: BTreeMap<Pair, usize>,
+    polled: BTreeMap<Pair, usize>,
+    receives_polled: BTreeMap<Pair, usize>,
 }
 
 impl<'p> Run<'p> {
@@ -56,12 +87,29 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Runs the next statement of a thread, if there is one and it does not wait.
-    fn step(&mut self, thread: usize) -> bool {
-        let of = &self.program.threads[thread];
-        let Some(stmt) = of.body.get(self.next[thread]) else { return false };
+    fn next_of(&self, thread: usize) -> Option<&'p Stmt> {
+        self.program.threads[thread].body.get(self.next[thread])
+    }
+
+    /// How many ways a thread's next statement has; 1 if it also commutes with what other threads do. A poll
+    /// of several queue pairs takes from one of them, and one of a queue pair that threads share leaves
+    /// nothing for another thread: not to take it yet is another way.
+    fn choices(&self, thread: usize) -> usize {
+        match self.next_of(thread).map(|stmt| &stmt.kind) {
+            None => 0,
+            Some(StmtKind::Poll(pairs)) if pairs.iter().any(|one| one.is_shared()) => {
+                pairs.len().max(2)
+            }
+            Some(StmtKind::Poll(pairs)) => pairs.len(),
+            Some(_) => 1,
+        }
+    }
+
+    /// Runs the next statement of a thread in one of its ways, if it does not wait.
+    fn step(&mut self, thread: usize, choice: usize) -> bool {
+        let Some(stmt) = self.next_of(thread) else { return false };
         let id = ThreadId(thread);
-        if !self.passes(stmt, id, of.node) {
+        if !self.passes(stmt, id, choice) {
             return false;
         }
         if let Some(towards) = self.program.towards(&stmt.kind) {
@@ -69,46 +117,56 @@ impl<'p> Run<'p> {
                 is_message: matches!(stmt.kind, StmtKind::Message { .. }),
                 is_signaled: !stmt.unsignaled,
                 id: stmt.kind.work_id(),
+                thread: id,
             };
-            self.posted.entry(connection(id, towards)).or_default().push(posted);
+            self.posted.entry(self.pair(id, towards)).or_default().push(posted);
         }
         self.next[thread] += 1;
         true
     }
 
     /// Whether a statement does not wait now; what it takes is taken.
-    fn passes(&mut self, stmt: &Stmt, thread: ThreadId, node: NodeId) -> bool {
+    fn passes(&mut self, stmt: &Stmt, thread: ThreadId, choice: usize) -> bool {
+        let node = self.program.threads[thread.0].node;
         match &stmt.kind {
             StmtKind::Receive { from, .. } => {
-                *self.receives.entry((*from, node)).or_default() += 1;
+                *self.receives.entry(arriving(*from, node)).or_default() += 1;
                 true
             }
             StmtKind::PollReceive { from, .. } => {
-                let all = self.complete(&(*from, node));
+                let all = self.complete(&arriving(*from, node));
                 let messages = all.iter().filter(|one| one.is_message).count();
-                take(&mut self.receives_polled, (*from, node), messages)
+                take(&mut self.receives_polled, arriving(*from, node), messages)
             }
-            StmtKind::Poll(pairs) => pairs.iter().any(|towards| {
-                let at = connection(thread, *towards);
+            StmtKind::Poll(pairs) => pairs.get(choice).is_some_and(|towards| {
+                let at = self.pair(thread, *towards);
                 let signaled = self.complete(&at).iter().filter(|one| one.is_signaled).count();
                 take(&mut self.polled, at, signaled)
             }),
-            StmtKind::Wait(id) => self.of_thread(thread).all(|(at, posted)| {
-                posted[self.complete(at).len()..].iter().all(|one| one.id != Some(*id))
+            StmtKind::Wait(id) => self.posted.iter().all(|(at, posted)| {
+                let is_it = |one: &Posted| one.thread == thread && one.id == Some(*id);
+                !posted[self.complete(at).len()..].iter().any(is_it)
             }),
-            StmtKind::GlobalFence(nodes) => self.of_thread(thread).all(|(at, posted)| {
-                !nodes.contains(&at.1) || self.complete(at).len() == posted.len()
+            StmtKind::GlobalFence(nodes) => self.posted.iter().all(|(at, posted)| {
+                let is_it = |one: &Posted| one.thread == thread && nodes.contains(&at.1.node);
+                !posted[self.complete(at).len()..].iter().any(is_it)
             }),
             _ => true,
         }
     }
 
-    fn of_thread(&self, thread: ThreadId) -> impl Iterator<Item = (&Connection, &Vec<Posted>)> {
-        self.posted.iter().filter(move |((peer, _), _)| peer.thread == thread)
+    /// Whether all threads are done and all operations are complete.
+    fn is_over(&self) -> bool {
+        (0..self.next.len()).all(|thread| self.next_of(thread).is_none())
+            && self.posted.iter().all(|(at, posted)| self.complete(at).len() == posted.len())
+    }
+
+    fn pair(&self, thread: ThreadId, towards: Towards) -> Pair {
+        (self.program.owner(thread, towards), towards)
     }
 
     /// What is complete of a queue pair: all before the first message that finds no receive.
-    fn complete(&self, at: &Connection) -> &[Posted] {
+    fn complete(&self, at: &Pair) -> &[Posted] {
         let posted = self.posted.get(at).map_or(&[][..], Vec::as_slice);
         let receives = self.receives.get(at).copied().unwrap_or_default();
         let messages = posted.iter().enumerate().filter(|(_, one)| one.is_message);
@@ -117,14 +175,16 @@ impl<'p> Run<'p> {
     }
 }
 
-fn connection(thread: ThreadId, towards: Towards) -> Connection {
-    (Peer { thread, queue_pair: towards.queue_pair }, towards.node)
+/// The queue pair on which messages from a thread come to a node.
+fn arriving(from: Peer, node: NodeId) -> Pair {
+    (Owner::Thread(from.thread), Towards { node, queue_pair: from.queue_pair })
 }
 
 /// Takes one of a number of completions, if one is left.
-fn take(taken: &mut BTreeMap<Connection, usize>, at: Connection, of: usize) -> bool {
-    let taken = taken.entry(at).or_default();
-    let is_left = *taken < of;
-    *taken += usize::from(is_left);
+fn take(taken: &mut BTreeMap<Pair, usize>, at: Pair, of: usize) -> bool {
+    let is_left = taken.get(&at).copied().unwrap_or_default() < of;
+    if is_left {
+        *taken.entry(at).or_default() += 1;
+    }
     is_left
 }

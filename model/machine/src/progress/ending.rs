@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use compiler::code::{CompileError, Instruction, ThreadCode};
+use compiler::code::{CompileError, Instruction, Operation, ThreadCode};
 use lang::Test;
 use lang::program::{Program, Stmt, StmtKind};
 use lang::source::Span;
@@ -10,11 +10,22 @@ use lang::source::Span;
 use super::super::explore::{Effort, Exploration, Explorer, Limits, explore};
 use super::super::fault::FaultSet;
 use super::super::footprint::Footprints;
+use super::super::queue_pair::has_receive;
 use super::super::rules::{Agent, Machine, Variant, in_requests};
+use super::super::state::State;
 use super::{Graph, counted, state, stuck_states};
 
-/// By thread, the statement that it never completes; `None` if the thread is done.
-pub type Places = Vec<Option<Span>>;
+/// Something that never completes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// A statement, at which a thread waits.
+    Thread(Span),
+    /// The first message of a thread that waits for a receive. The thread itself is done.
+    Message(Span),
+}
+
+/// By thread, what it never completes; `None` if that is nothing.
+pub type Places = Vec<Option<Place>>;
 
 /// Whether every execution can end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,14 +57,20 @@ pub fn never_comes_back(program: &Program) -> bool {
     may_wait(program) || has(program, |stmt| matches!(stmt, StmtKind::Call(_)))
 }
 
-/// The reason why a program has no outcome, in words.
-pub fn why_nothing(program: &Program) -> &'static str {
+/// The reason why a program has no outcome, in words, as far as its text shows. `ends` says that each of its
+/// executions is known to end.
+pub fn why_nothing(program: &Program, ends: bool) -> &'static str {
     let assumes = has(program, |stmt| matches!(stmt, StmtKind::Assume(_)));
-    match (never_comes_back(program), assumes) {
-        (true, true) => "no execution ends and meets its assumptions",
-        (true, false) => "no execution ends",
-        (false, true) => "the model allows no execution that meets its assumptions",
-        (false, false) => "the model allows no execution",
+    let indices = has(program, |stmt| matches!(stmt, StmtKind::OutOfRange { .. }));
+    match (!ends && never_comes_back(program), assumes, indices) {
+        (true, true, _) => "no execution ends and meets its assumptions",
+        (true, false, true) => "no execution ends and keeps its indices in range",
+        (true, false, false) => "no execution ends",
+        (false, true, true) => "each execution fails an `assume` or has an index out of range",
+        (false, true, false) if ends => "every execution fails an `assume`",
+        (false, true, false) => "the model allows no execution that meets its assumptions",
+        (false, false, true) => "in every execution, an index is out of range",
+        (false, false, false) => "the model allows no execution",
     }
 }
 
@@ -177,11 +194,37 @@ fn places_in(all: &Explorer<'_>, component: &[usize]) -> Places {
         let (first, last) = (at.clone().min()?, at.max()?);
         if goes_round {
             // Outside of a loop, it has steps left that another thread's loop hides.
-            return loop_around(code, first, last);
+            return loop_around(code, first, last).map(Place::Thread);
         }
-        code.spans.get(first).copied()
+        let message = || Some(Place::Message(without_receive(code, states.first()?)?));
+        code.spans.get(first).copied().map(Place::Thread).or_else(message)
     };
     machine.code.threads.iter().enumerate().map(place).collect()
+}
+
+/// The first message of a thread that is done for which no receive is posted.
+fn without_receive(code: &ThreadCode, state: &State) -> Option<Span> {
+    let of = |at: usize| match &code.instructions[at] {
+        Instruction::Issue { queue_pair, operation: Operation::Message { .. }, .. } => {
+            Some(queue_pair.0)
+        }
+        _ => None,
+    };
+    let all = (0..code.instructions.len()).filter_map(|at| Some((at, of(at)?)));
+    let waits = |pair: usize| {
+        let pipe = &state.pairs[pair].pipe;
+        let left = pipe.iter().filter(|entry| entry.item.is_message());
+        let is_short = pipe.iter().any(|entry| !has_receive(state, pair, entry));
+        is_short.then(|| left.count())
+    };
+    // Messages that the text has after each other leave in this order. Branches may hide which of them were
+    // sent; then it is one of the same queue pair.
+    let by_pair = |pair: usize| all.clone().filter(move |(_, of)| *of == pair);
+    let first = all.clone().filter_map(|(_, pair)| {
+        let sent: Vec<usize> = by_pair(pair).map(|(at, _)| at).collect();
+        sent.get(sent.len().saturating_sub(waits(pair)?)).copied()
+    });
+    first.min().and_then(|at| code.spans.get(at).copied())
 }
 
 /// The innermost loop that contains these instructions.

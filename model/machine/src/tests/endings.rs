@@ -5,14 +5,18 @@ use lang::Test;
 use super::load::test;
 use super::random_programs::{Shape, program};
 use crate::progress::{always_ends, ends_with};
-use crate::{Effort, Ending, Limits, Variant, explore_to_ends, may_wait, why_nothing};
+use crate::{Effort, Ending, Limits, Place, Variant, explore_to_ends, may_wait, why_nothing};
 
-/// For each way to be stuck, the statements at which threads wait: `1: Poll(2)`.
+/// For each way to be stuck, the statements at which threads wait: `1: Poll(2)`; and `1: message Send(2, x)`.
 fn ways(test: &Test, text: &str, ending: &Ending) -> Vec<Vec<String>> {
     let Ending::NotAlways(ways) = ending else { panic!("{ending:?}") };
     assert_eq!(ways.iter().next().map(Vec::len), Some(test.program.threads.len()));
-    let place = |(thread, at): (usize, &Option<lang::source::Span>)| {
-        at.map(|at| format!("{}: {}", thread + 1, &text[at.range()]))
+    let place = |(thread, place): (usize, &Option<Place>)| {
+        let (at, what) = match (*place)? {
+            Place::Thread(at) => (at, ""),
+            Place::Message(at) => (at, "message "),
+        };
+        Some(format!("{}: {what}{}", thread + 1, &text[at.range()]))
     };
     ways.iter().map(|way| way.iter().enumerate().filter_map(place).collect()).collect()
 }
@@ -140,7 +144,7 @@ fn why_there_is_no_outcome() {
         ("loop { assume(x = 1) }", "no execution ends and meets its assumptions"),
     ];
     for (body, expected) in rows {
-        assert_eq!(why_nothing(&test("x = 0", body, "x").program), expected, "{body}");
+        assert_eq!(why_nothing(&test("x = 0", body, "x").program, false), expected, "{body}");
     }
 }
 
@@ -184,13 +188,15 @@ fn counting_knows_messages() {
     let rows = [
         ("Send(2, 1) || Recv(1, y)", true),
         ("Send(2, 1); Poll(2) || Recv(1, y); PollRecv(1)", true),
-        ("Send(2, 1); Send(2, 2); Poll(2) || Recv(1, y)", true),
+        ("Send(2, 1); Send(2, 2); Poll(2) || Recv(1, y)", false),
         ("Send(2, 1); Send(2, 2); Poll(2); Poll(2) || Recv(1, y)", false),
         ("Send(2, 1) || Recv(1, y); PollRecv(1); PollRecv(1)", false),
         ("unsignaled Send(2, 1); Poll(2) || Recv(1, y)", false),
         // What is behind a message that waits for a receive waits too.
         ("Send(2, 1); y^2 := 1; Poll(2) || a := y", false),
-        ("Send(2, 1); y^2/1 := 1; Poll(2/1) || a := y", true),
+        ("Send(2, 1); y^2/1 := 1; Poll(2/1) || a := y", false),
+        // No receive is left, though nothing polls.
+        ("Send(2, 1); Send(2, 2) || Recv(1, y)", false),
         // Each waits for the other's message before it sends its own.
         ("Recv(2, x); PollRecv(2); Send(2, 1) || Recv(1, y); PollRecv(1); Send(1, 1)", false),
         ("Recv(2, x); Send(2, 1); PollRecv(2) || Recv(1, y); PollRecv(1); Send(1, 1)", true),
@@ -201,4 +207,37 @@ fn counting_knows_messages() {
         let (_, ending) = explore_to_ends(&test, Variant::RdmaTso, Limits::default()).unwrap();
         assert_eq!(ending == Ending::Always, expected, "{body}");
     }
+}
+
+/// Polls that may take what another poll waits for: all ways are looked at.
+#[test]
+fn counting_knows_polls_that_compete() {
+    let rows = [
+        ("y^2/s0 := 1 | Poll(2/s0) || a := y", true),
+        ("y^2/s0 := 1; Poll(2/s0) | Poll(2/s0) || a := y", false),
+        // The other thread's poll may take the first completion, and the second is never sent.
+        ("y^2/s0 := 1; Poll(2/s0); y^2/s0 := 2 | Poll(2/s0) || a := y", false),
+        ("y^2/s0 := 1; y^2/s0 := 2; Poll(2/s0) | Poll(2/s0) || a := y", true),
+        ("y^2/s0 := 1; unsignaled y^2/s0 := 2; Poll(2/s0) | Poll(2/s0) || a := y", false),
+        ("y^2/1 := 1; y^2/2 := 2; Poll({2/1, 2/2}); Poll({2/1, 2/2}) | || a := y", true),
+        ("y^2/1 := 1; y^2/2 := 2; Poll({2/1, 2/2}); Poll(2/2) | || a := y", false),
+        ("y^2/1 := 1; Poll({2/1, 2/2}); y^2/2 := 2; Poll(2/2) | || a := y", true),
+    ];
+    for (body, expected) in rows {
+        let test = test("x = 0 | || y = 0", body, "x");
+        assert_eq!(always_ends(&test.program), Some(expected), "{body}");
+        let (_, ending) = explore_to_ends(&test, Variant::RdmaTso, Limits::default()).unwrap();
+        assert_eq!(ending == Ending::Always, expected, "{body}");
+    }
+}
+
+/// A thread may be done while its message waits for a receive.
+#[test]
+fn messages_without_receives_are_shown() {
+    let x = "x = 0 || y = 0";
+    let ways: &[&[&str]] = &[&["1: message Send(2, 2)"]];
+    check(x, "Send(2, 1); Send(2, 2); Send(2, 3) || Recv(1, y)", Variant::RdmaTso, ways);
+    check(x, "Send(2, 1); Poll(2) || a := y", Variant::RdmaTso, &[&["1: Poll(2)"]]);
+    let branch = "a := x; Send(2, 1); if a = 1 { Send(2, 2) } || Recv(1, y); x^1 := 1";
+    check(x, branch, Variant::RdmaTso, ways);
 }
