@@ -323,11 +323,15 @@ fn one_queue_pair(model: &Model, (towards, span): (Towards, Span)) -> Diagnostic
 
 pub(crate) fn undefined_call(model: &Model, call: &str, span: Span) -> Diagnostic {
     let name = &model.name;
-    let error = Diagnostic::error(
-        Code::UndefinedCall,
-        span,
-        format!("the model `{name}` does not define `{call}`"),
-    );
+    // The words of models for what programs say without a word, or with a mark.
+    let what = match call {
+        "SharedPost" => "queue pairs that threads share (`SharedPost`)".to_owned(),
+        "SharedPoll" => "polls of several queue pairs (`SharedPoll`)".to_owned(),
+        "Unsignaled" => "unsignaled requests (`Unsignaled`)".to_owned(),
+        call => format!("`{call}`"),
+    };
+    let message = format!("the model `{name}` does not define {what}");
+    let error = Diagnostic::error(Code::UndefinedCall, span, message);
     match call {
         "Poll" if model.calls.contains(&"Wait") => {
             error.help("this model has work ids: write `x^2 :=^d y` and `Wait(d)`, or use an rdma-tso model")

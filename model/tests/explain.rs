@@ -26,7 +26,7 @@ use skeleton::EventId;
 const OUTCOMES: u64 = 3;
 /// How many candidates of a test are looked at; without axioms there can be very many.
 const CANDIDATES: usize = 60;
-const PROGRAMS: u64 = 40;
+const PROGRAMS: u64 = 25;
 
 #[derive(Debug, Default)]
 struct Counts {

@@ -25,8 +25,8 @@ use model::explain::{Reason, explain};
 use model::machine::{self, Variant};
 use model::smt::solver::SolverKind;
 
-const PROGRAMS: u64 = 200;
-const LOOPS: u64 = 200;
+const PROGRAMS: u64 = 120;
+const LOOPS: u64 = 100;
 /// Z3 takes tens of milliseconds for a program; it gets one in this many.
 const Z3_ONE_IN: u64 = 16;
 /// Where exploration stops; random loops may fill queues, or count, for ever.

@@ -7,7 +7,6 @@ use lang::Test;
 use lang::diagnostic::Diagnostic;
 use lang::litmus::print;
 use lang::outcome::{Asked, Claim, Condition, Outcome};
-use lang::program::StmtKind;
 use lang::source::Source;
 use serde_json::Value as Json;
 
@@ -332,14 +331,15 @@ impl<'a> Asking<'a> {
     fn explored(&self, test: &Test, index: usize) -> (Ending, Option<BTreeSet<Outcome>>) {
         let name = self.repair.models[index].0.machine.as_deref();
         let Some(variant) = name.and_then(Variant::from_name) else {
-            let ending = match machine::may_wait(&test.program) {
-                false => Ending::Always,
+            let is_known = test.program.crash.is_some()
+                || self.ends.get(index).is_some_and(|before| *before == Ending::Always);
+            let ending = match machine::always_ends(&test.program) {
+                Some(true) => Ending::Always,
                 // A crash shows what a thread does before it waits for ever, so that a poll too many is no
-                // repair must be known. Where nothing branches, it has been counted.
-                true if test.program.crash.is_some() && is_straight(test) => {
-                    Ending::NotAlways(BTreeSet::new())
-                }
-                true => Ending::Unknown,
+                // repair must be known.
+                Some(false) if is_known => Ending::NotAlways(BTreeSet::new()),
+                _ if machine::may_wait(&test.program) => Ending::Unknown,
+                _ => Ending::Always,
             };
             return (ending, None);
         };
@@ -364,14 +364,4 @@ impl<'a> Asking<'a> {
             None => (Ending::Always, None),
         }
     }
-}
-
-/// Whether each thread does the same in all executions.
-fn is_straight(test: &Test) -> bool {
-    let mut threads = test.program.threads.iter().flat_map(|thread| &thread.body);
-    threads.all(|stmt| match &stmt.kind {
-        StmtKind::If { .. } | StmtKind::Loop(_) => false,
-        StmtKind::Poll(pairs) => pairs.len() == 1,
-        _ => true,
-    })
 }

@@ -18,6 +18,7 @@ use lang::litmus::ast::{
     Argument, Block, Call, Expr, File, PairNumber, Place, Statement, StatementKind, Value, Via,
 };
 use lang::litmus::methods::Method;
+use lang::program::SHARED;
 use lang::source::{Source, Span};
 
 use super::kind::{Kind, REWRITES};
@@ -97,6 +98,11 @@ pub struct Towards {
 }
 
 impl Towards {
+    /// Whether the threads of a node share it.
+    fn is_shared(self) -> bool {
+        self.queue_pair >= u64::from(SHARED)
+    }
+
     /// The number of the queue pair, as it is written.
     fn number(self) -> PairNumber {
         PairNumber::of_index(self.queue_pair, Place::default())

@@ -201,6 +201,27 @@ fn changes_are_of_the_right_queue_pair() {
     assert!(polls.iter().all(|one| one.text.contains("Poll(2/1)")), "{polls:?}");
 }
 
+const SHARED_GET: &str = "litmus t\nmodel verbs\n\nu, f = 0 | || x = 1\n---\nu := x^2/s0 | a := f ||\nf := 1 | b := u ||\n\n(a, b) = (1, 0) ✗\n";
+
+/// Another thread may poll what they share, also under a model without a machine.
+#[test]
+fn polls_are_added_in_all_threads_that_share() {
+    for model in ["rdma-verbs", "verbs"] {
+        let text = SHARED_GET.replace("model verbs", &format!("model {model}"));
+        let polls = with(&text, model, None, |mut repair| {
+            repair.size = 2;
+            let found = repair.find().unwrap();
+            assert!(found.open.is_empty(), "{:?}", found.open);
+            assert_eq!(texts(&found), brute(&repair));
+            let repairs = found.repairs.into_iter();
+            repairs.filter(|repair| repair.kinds == [Kind::Poll]).collect::<Vec<_>>()
+        });
+        let words: Vec<&str> = polls.iter().map(|one| one.changes[0].as_str()).collect();
+        let threads = |thread| words.iter().filter(|one| one.starts_with(thread)).count();
+        assert_eq!((threads("thread 1"), threads("thread 2")), (1, 2), "{words:?}");
+    }
+}
+
 #[test]
 fn costs_are_read() {
     let costs = Costs::read("poll 7 # mine\n\n").unwrap();

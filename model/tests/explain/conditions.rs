@@ -8,7 +8,7 @@ use lang::source::Source;
 use model::allowed::{Options, Question, undefined_calls};
 use model::explain::{Reason, explain};
 
-const PROGRAMS: u64 = 8;
+const PROGRAMS: u64 = 5;
 
 /// Compares what is said of a condition with the outcomes; whether it is allowed, or `None` if that is
 /// unknown.

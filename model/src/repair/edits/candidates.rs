@@ -1,6 +1,7 @@
 //! The changes that a program may need.
 
 mod rewritings;
+mod shared;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,6 +63,8 @@ struct Lister<'r> {
     next_round: Vec<Sent>,
     /// The queue pairs that the thread uses.
     queue_pairs: BTreeSet<Towards>,
+    /// The queue pairs that the threads of the node share, each with the most polls that may be added.
+    shared: BTreeMap<Towards, usize>,
     /// The rewriting that what is listed is made with.
     only_with: OnlyWith,
     /// The gap, or the statement, that is looked at.
@@ -86,6 +89,7 @@ pub fn candidates(repair: &Repair<'_>, test: &Test) -> Vec<Edit> {
         loops: 0,
         next_round: Vec::new(),
         queue_pairs: BTreeSet::new(),
+        shared: BTreeMap::new(),
         only_with: OnlyWith::Any,
         at: Span::new(0, 0),
     };
@@ -95,6 +99,7 @@ pub fn candidates(repair: &Repair<'_>, test: &Test) -> Vec<Edit> {
         lister.flow = flow(&of.body);
         let sent = lister.sent_in(thread, &of.body, &Path::new());
         lister.queue_pairs = sent.iter().map(|sent| sent.on).collect();
+        lister.shared = lister.shared_of(of.node);
         lister.block(thread, &of.body, &Path::new());
         lister.moves();
     }
@@ -252,11 +257,16 @@ impl Lister<'_> {
             self.push(site, after, What::Mfence);
         }
         let queue_pairs: BTreeSet<Towards> = self.done.sent.iter().map(|sent| sent.on).collect();
+        if self.may(Kind::Poll, "Poll") {
+            for (on, most) in self.shared.clone() {
+                (0..most).for_each(|_| self.push(site, after, What::Poll(on)));
+            }
+        }
         for on in queue_pairs {
             let is_polled = |sent: &&Sent| sent.on == on && !sent.is_unsignaled;
             let sent = self.done.sent.iter().filter(is_polled).count();
             let open = sent.saturating_sub(self.done.polled.get(&on).copied().unwrap_or(0));
-            if self.may(Kind::Poll, "Poll") {
+            if self.may(Kind::Poll, "Poll") && !self.shared.contains_key(&on) {
                 // A repair may give one more of them a completion.
                 let may_signal = |sent: &Sent| sent.on == on && sent.is_unsignaled && !sent.is_kept;
                 let signaled =

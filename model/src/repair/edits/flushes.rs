@@ -166,13 +166,15 @@ fn is_same_flush(one: &Edit, other: &Edit) -> bool {
 /// The changes that leave a completion which a Poll may take, of the program or of another change. With them,
 /// a program may do what it does not without.
 pub fn completing(repair: &Repair<'_>, edits: &[Edit]) -> Vec<usize> {
+    // Threads that share a queue pair poll it.
+    let owner = |(thread, on): (usize, Towards)| (Some(thread).filter(|_| !on.is_shared()), on);
     let mut polled = BTreeSet::new();
     for (thread, of) in repair.file.threads.iter().enumerate() {
         let polls = statements(&of.body).into_iter().flat_map(requests::may_poll);
-        polled.extend(polls.map(|on| (thread, on)));
+        polled.extend(polls.map(|on| owner((thread, on))));
     }
     let added = edits.iter().filter(|edit| matches!(edit.what, What::Poll(_)));
-    polled.extend(added.filter_map(Edit::polls_on));
-    let takes = |edit: &Edit| edit.leaves().is_some_and(|place| polled.contains(&place));
+    polled.extend(added.filter_map(Edit::polls_on).map(owner));
+    let takes = |edit: &Edit| edit.leaves().is_some_and(|place| polled.contains(&owner(place)));
     (0..edits.len()).filter(|index| takes(&edits[*index])).collect()
 }
