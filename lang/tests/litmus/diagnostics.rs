@@ -170,6 +170,6 @@ fn a_shared_poll_is_warned_about_only_if_it_certainly_blocks() {
     );
     assert_eq!(
         found(&["x^2 := 1", "y^2 := 1", "GFence({2/1})"]),
-        ["wrong-arguments: expected a node's number, found a queue pair"]
+        ["wrong-arguments: expected a node's number, found queue pairs"]
     );
 }

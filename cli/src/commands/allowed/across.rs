@@ -23,7 +23,7 @@ use crate::terminal::{Look, Terminal, Tint};
 use super::{Arguments, FEW};
 
 /// Why a test cannot be judged.
-const NOTHING: &str = "the file says of no outcome that it must not be (✗)";
+const NOTHING: &str = "the file says of no outcome that it must not be (`✗` or `forall`)";
 
 /// Judges all tests on all networks.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {

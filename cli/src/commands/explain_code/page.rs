@@ -10,8 +10,8 @@ pub struct Entry<'a> {
     pub of: &'a str,
     /// The code.
     pub code: &'a str,
-    /// What it means.
-    pub meaning: &'a str,
+    /// What it means: the paragraph below the heading, in one line.
+    pub meaning: String,
     /// The files of the example, each with its name.
     pub files: Vec<(&'a str, &'a str)>,
     /// Where the commands of the example are, and what they print.
@@ -25,6 +25,7 @@ pub fn entries(page: &str) -> Vec<Entry<'_>> {
     // The words after the backticks that opened a block, and where its first line begins.
     let mut block: Option<(&str, usize)> = None;
     let mut at = 0;
+    let mut is_meaning = false;
     for line in page.split_inclusive('\n') {
         let start = at;
         at += line.len();
@@ -44,11 +45,13 @@ pub fn entries(page: &str) -> Vec<Entry<'_>> {
                 } else if let Some(code) = line.strip_prefix("### `") {
                     let code = code.trim_end_matches('`');
                     entries.push(Entry { of, code, ..Entry::default() });
-                } else if let Some(entry) = entries.last_mut()
-                    && entry.of == of
-                    && entry.meaning.is_empty()
-                {
-                    entry.meaning = line;
+                    is_meaning = true;
+                } else if let Some(entry) = entries.last_mut().filter(|_| is_meaning) {
+                    match (line.is_empty(), entry.meaning.is_empty()) {
+                        (true, begins) => is_meaning = begins,
+                        (false, true) => line.clone_into(&mut entry.meaning),
+                        (false, false) => entry.meaning = format!("{} {line}", entry.meaning),
+                    }
                 }
             }
         }

@@ -121,6 +121,7 @@ fn chosen(arguments: &Arguments, model: &LoadedModel) -> Result<Vec<Change>, Str
         let is_it = |change: &Change| {
             change.name == *rule
                 || change.described() == *rule
+                || change.described().ends_with(&format!("({rule})"))
                 || match &change.subject {
                     Subject::Axiom(name) | Subject::Part(name, _) | Subject::Relation(name) => {
                         name == rule
@@ -130,7 +131,7 @@ fn chosen(arguments: &Arguments, model: &LoadedModel) -> Result<Vec<Change>, Str
                 }
         };
         choose(&all, &mut wanted, is_it, || {
-            format!("there is no rule `{rule}` in {}", model.name)
+            format!("there is no rule `{rule}` in {}; `--list` names all", model.name)
         })?;
     }
     for cell in &arguments.cells {

@@ -84,9 +84,13 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
         let message = "expected `--queue-pairs 1`, as the model knows one for each thread and node";
         return terminal.usage_error(&format!("{message} ({})", model.name()));
     }
-    if *shared > 0 && !vocabulary.calls.contains(&"SharedPost") {
-        let message = "expected `--shared 0`, as the model does not define `SharedPost`";
-        return terminal.usage_error(&format!("{message} ({})", model.name()));
+    for (option, given, call) in
+        [("shared", *shared, "SharedPost"), ("unsignaled", *unsignaled, "Unsignaled")]
+    {
+        if given > 0 && !vocabulary.calls.contains(&call) {
+            let message = format!("expected `--{option} 0`, as the model does not define `{call}`");
+            return terminal.usage_error(&format!("{message} ({})", model.name()));
+        }
     }
     let units = count.div_ceil(AT_ONCE) as usize;
     let opened = Generation::open(&way, &choices, common, (&bounds, units), model, &vocabulary);

@@ -245,10 +245,20 @@ pub fn node(lowerer: &mut Lowerer<'_, '_>, argument: &Argument) -> Option<NodeId
         Some(number) => lowerer.checker.node(number),
         None => {
             let (found, help) = match argument {
-                Argument::Towards(..) | Argument::QueuePairs(..) => {
-                    ("a queue pair", "only operations, `Poll` and `Rfence` name queue pairs")
+                Argument::Towards(..) => {
+                    ("a queue pair", "it is of queue pair 0: leave out `/` and what follows")
                 }
-                _ => ("something else", ""),
+                Argument::QueuePairs(..) => (
+                    "queue pairs",
+                    "`Poll` alone takes several queue pairs, and `GFence` is of queue pair 0 to each node",
+                ),
+                Argument::Nodes(..) => {
+                    ("several", "only `Poll` and `GFence` take several at once; write one for each")
+                }
+                _ => (
+                    "something else",
+                    "a node is a number, and a queue pair stands behind it: `2`, `2/1`, `2/s0`",
+                ),
             };
             let message = format!("expected a node's number, found {found}");
             lowerer.fail(Code::WrongArguments, argument.place(), message, help)

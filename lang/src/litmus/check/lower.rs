@@ -104,9 +104,9 @@ impl Lowerer<'_, '_> {
     fn unsignaled(&mut self, since: usize, place: Place) -> Option<()> {
         let mut requests = self.out.iter_mut().skip(since).filter(|stmt| stmt.kind.is_request());
         let (Some(request), None) = (requests.next(), requests.next()) else {
-            let message = "expected a put, a get or a remote RMW, found another statement";
-            let help = "only a request that the thread posts itself is unsignaled: \
-                        `unsignaled x^2 := y`, `unsignaled RFAA(_, x^2, 1)`";
+            let message = "expected a request, found another statement";
+            let help = "puts, gets, remote RMWs, messages and flushes that the thread posts itself may be \
+                        unsignaled: `unsignaled x^2 := y`, `unsignaled RFAA(_, x^2, 1)`, `unsignaled Send(2, y)`";
             return self.fail(Code::UnsignaledNotRequest, place, message, help);
         };
         if request.kind.work_id().is_some() {
@@ -463,7 +463,12 @@ impl Lowerer<'_, '_> {
             Meaning::Object(object) => {
                 let class = of_class(&self.checker.program.objects[object].class);
                 let message = format!("expected a value, found `{name}` {class}");
-                let help = "a call of its library reads it into a register first";
+                let help = match class.contains("words") {
+                    true => {
+                        format!("name one of its words, as `{name}[0]`; a library's call reads all")
+                    }
+                    false => "a call of its library reads it into a register first".to_owned(),
+                };
                 self.fail(Code::ObjectInExpression, access.place, message, help)
             }
         }

@@ -268,7 +268,9 @@ fn arity(context: &mut Context<'_>, call: &Call, called: Option<Called<'_>>, val
     let spelling = call.word.as_deref().unwrap_or(signature.spellings[0]);
     let (mut fewest, mut most) = called.map_or(signature.arity, |called| called.method.arity());
     let usage = called.and_then(|called| called.method.usage());
-    let usage = usage.unwrap_or_else(|| signature.usage.to_owned());
+    let several = (call.method == Method::Poll && call.arguments.len() > 1)
+        .then(|| "Poll({2, 2/1})".to_owned());
+    let usage = usage.or(several).unwrap_or_else(|| signature.usage.to_owned());
     let gives_none = called.is_some_and(|called| !called.method.has_result());
     let message = match (signature.position, value) {
         (_, true) if gives_none => Some(format!("`{spelling}` gives no value")),

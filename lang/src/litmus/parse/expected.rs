@@ -38,6 +38,26 @@ fn hint(before: &str, rest: &str, expected: &str) -> Option<&'static str> {
     // The statement that it is in, as far as it was read.
     let statement = before.rsplit(['\n', '|', ';', '{', '}']).next().unwrap_or("").trim_start();
     let assigns = expected.contains("`:=`");
+    if expected.contains("the number of a queue pair") {
+        return Some(
+            "a thread's own are 0 to 15, as in `x^2/1`; those that threads share s0 to s15, as in `x^2/s0`",
+        );
+    }
+    let digits = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    if expected == "a number" && digits.strip_prefix('s').is_some_and(starts_with_digit) {
+        return Some("a queue pair stands behind its node: `x^2/s0`, `Poll(2/s0)`");
+    }
+    if before.ends_with("inline ") || before.ends_with("inline") {
+        return Some("only a put is inline: `x^2 := inline y`");
+    }
+    if rest.starts_with('[') && statement.ends_with('(') {
+        return Some("several queue pairs stand in braces: `Poll({2, 2/1})`");
+    }
+    if rest.starts_with('[')
+        && statement.trim_end_matches(|c: char| c.is_ascii_digit()).ends_with('^')
+    {
+        return Some("the index stands before the node: `x[0]^2`");
+    }
     if rest.starts_with('[') {
         return Some("only words of arrays have an index: `x[4] = 0` above the rule declares one");
     }
@@ -57,6 +77,10 @@ fn hint(before: &str, rest: &str, expected: &str) -> Option<&'static str> {
         );
     }
     None
+}
+
+fn starts_with_digit(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
 }
 
 fn expected(error: &Error<Rule>) -> String {
