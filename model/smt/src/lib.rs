@@ -267,6 +267,8 @@ impl<'a> Session<'a> {
                 let candidate = Candidate { encoding: &self.encoding, is_true };
                 self.evaluation.update(candidate.encoding.facts(is_true));
                 let (plan, evaluation) = (self.plan, &self.evaluation);
+                // Explanations are sound only then.
+                debug_assert!(evaluation.is_bounded(), "expected values within their bounds");
                 let mut lemmas = evaluation.violations(&self.axioms, &candidate);
                 if self.judges_undefined {
                     let values = &candidate.encoding.values;

@@ -100,6 +100,11 @@ impl Relation {
         ones(&self.bits, self.words)
     }
 
+    /// Whether the other relation has all pairs of this one.
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.bits.iter().zip(&other.bits).all(|(word, other)| word & !other == 0)
+    }
+
     /// `self | other`, in place.
     pub fn unite(&mut self, other: &Self) {
         self.bits.iter_mut().zip(&other.bits).for_each(|(word, other)| *word |= other);

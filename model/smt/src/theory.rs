@@ -81,10 +81,16 @@ impl<'p> Evaluation<'p> {
         evaluation
     }
 
-    /// Finds what nodes relate at most, which explanations need. The facts must be those of all events.
+    /// Finds what nodes relate at most, which explanations need.
     pub fn bound(&mut self, skeleton: &Skeleton) {
         let nodes = &self.plan.nodes;
         self.at_most = bounds::at_most(self.plan, skeleton, self, |node| nodes[node].is_needed);
+    }
+
+    /// Whether no node relates more than its bound says.
+    pub fn is_bounded(&self) -> bool {
+        let values = self.values.iter().zip(&self.at_most);
+        values.filter(|(_, bound)| bound.size() > 0).all(|(value, bound)| value.is_within(bound))
     }
 
     /// A superset of the events that are in a set in some execution, as an identity relation.

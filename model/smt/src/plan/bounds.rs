@@ -9,7 +9,7 @@ use super::{NodeIndex, Op, Plan};
 use crate::relation::Relation;
 
 /// For each node of a plan that is wanted, a superset of what it relates in any execution; for others, a
-/// relation without elements. With a node, its operands must be wanted. `values` are those of all events.
+/// relation without elements. With a node, its operands must be wanted.
 pub fn at_most(
     plan: &Plan,
     skeleton: &Skeleton,
@@ -77,6 +77,7 @@ fn bound(
             both.unite(&both.inverse());
             both
         }
+        // Names grow with the bounds of their bodies.
         Op::PollsFrom | Op::Recursive(_) => all(),
         Op::Empty => Relation::empty(size),
         Op::Universe => Relation::identity(size),
@@ -117,6 +118,7 @@ pub fn reads_from(skeleton: &Skeleton) -> Relation {
     Relation::from_fn(events.len(), |write, read| {
         let (from, to) = (&events[write], &events[read]);
         let same = from.location.is_some() && from.location == to.location;
-        write != read && same && from.stamp.writes() && to.stamp.reads()
+        // Calls of libraries read and write too, so kinds of events do not say it.
+        write != read && same && from.writes() && to.reads()
     })
 }

@@ -347,7 +347,10 @@ impl Evaluation<'_> {
             Op::Domain(x) if a == b => {
                 self.at_most[*x].successors(a).for_each(|m| self.absent(*x, a, m, trace));
             }
-            Op::Range(x) if a == b => (0..size).for_each(|m| self.absent(*x, m, a, trace)),
+            Op::Range(x) if a == b => {
+                let from = (0..size).filter(|m| self.is_possible(*x, *m, a));
+                from.for_each(|m| self.absent(*x, m, a, trace));
+            }
             Op::Domain(_) | Op::Range(_) => {}
         }
     }
