@@ -132,7 +132,8 @@ fn answer(found: &Found) -> Json {
     let place = |place: &Option<Place>| match place {
         None => Json::Null,
         Some(Place::Thread(span)) => json!([span.start, span.end]),
-        Some(Place::Message(span)) => json!([span.start, span.end, "message"]),
+        Some(Place::Message(span)) => json!([span.start, span.end, "this"]),
+        Some(Place::SomeMessage(span)) => json!([span.start, span.end, "some"]),
     };
     let way = |places: &Places| places.iter().map(place).collect::<Json>();
     json!({
@@ -163,10 +164,11 @@ fn found(json: &Json) -> Option<Found> {
         Some(Span { start: usize::try_from(start).ok()?, end: usize::try_from(end).ok()? })
     };
     let blocked: Option<Vec<Span>> = json["blocked"].as_array()?.iter().map(span).collect();
-    let place = |json: &Json| match (json.is_null(), json[2].is_null()) {
+    let place = |json: &Json| match (json.is_null(), json[2].as_str()) {
         (true, _) => Some(None),
-        (false, true) => span(json).map(|span| Some(Place::Thread(span))),
-        (false, false) => span(json).map(|span| Some(Place::Message(span))),
+        (false, None) => span(json).map(|span| Some(Place::Thread(span))),
+        (false, Some("this")) => span(json).map(|span| Some(Place::Message(span))),
+        (false, Some(_)) => span(json).map(|span| Some(Place::SomeMessage(span))),
     };
     let way = |json: &Json| json.as_array()?.iter().map(place).collect::<Option<Places>>();
     let ending = match &json["ending"] {

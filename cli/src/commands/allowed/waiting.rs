@@ -15,34 +15,48 @@ use crate::problem::Problem;
 pub struct Waits {
     /// From 1; `None` if only the statement is known.
     thread: Option<usize>,
-    is_message: bool,
+    message: Option<Message>,
     at: Span,
     line: usize,
     column: usize,
+}
+
+/// Whether a message is the one that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Message {
+    This,
+    /// It, or another of its queue pair.
+    Some,
 }
 
 impl Waits {
     /// A poll of a text.
     pub fn of_poll(at: Span, source: &Source) -> Self {
         let (line, column) = source.line_column(at.start);
-        Self { thread: None, is_message: false, at, line, column }
+        Self { thread: None, message: None, at, line, column }
     }
 
     /// What a thread waits for; its number is from 1.
     fn of_thread(thread: usize, place: Place, source: &Source) -> Self {
-        let (Place::Thread(at) | Place::Message(at)) = place;
-        let is_message = matches!(place, Place::Message(_));
-        Self { thread: Some(thread), is_message, ..Self::of_poll(at, source) }
+        let (at, message) = match place {
+            Place::Thread(at) => (at, None),
+            Place::Message(at) => (at, Some(Message::This)),
+            Place::SomeMessage(at) => (at, Some(Message::Some)),
+        };
+        Self { thread: Some(thread), message, ..Self::of_poll(at, source) }
     }
 
     /// What is said beside the statement.
     fn label(&self) -> String {
-        match self.thread {
-            Some(thread) if self.is_message => {
+        match (self.thread, self.message) {
+            (Some(thread), Some(Message::This)) => {
                 format!("this message of thread {thread} waits for a receive for ever")
             }
-            Some(thread) => format!("thread {thread} waits here for ever"),
-            None => "waits for ever".to_owned(),
+            (Some(thread), Some(Message::Some)) => format!(
+                "this message of thread {thread}, or another of the queue pair, waits for a receive for ever"
+            ),
+            (Some(thread), None) => format!("thread {thread} waits here for ever"),
+            (None, _) => "waits for ever".to_owned(),
         }
     }
 
@@ -51,6 +65,9 @@ impl Waits {
         let mut json = json!({ "line": self.line, "column": self.column });
         if let Some(thread) = self.thread {
             json["thread"] = json!(thread);
+        }
+        if self.message.is_some() {
+            json["message"] = json!(true);
         }
         json
     }

@@ -6,13 +6,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use lang::limits;
 use lang::program::{NodeId, Owner, Peer, Program, Stmt, StmtKind, ThreadId, Towards, WorkId};
 
 /// Of programs with choices, how many states of counters are looked at.
 const STATES: usize = 20_000;
 
 /// Whether a program always ends. `None` if its text does not show it: it has branches, loops or calls of
-/// libraries, or too many orders in which polls can take completions.
+/// libraries, too many orders in which polls can take completions, or assumptions where it waits. Executions
+/// that fail those do not count, and these may be the ones that wait.
 pub fn always_ends(program: &Program) -> Option<bool> {
     let is_counted = |stmt: &Stmt| {
         !matches!(
@@ -24,11 +26,15 @@ pub fn always_ends(program: &Program) -> Option<bool> {
     if !stmts().all(is_counted) {
         return None;
     }
+    let excludes =
+        |stmt: &Stmt| matches!(stmt.kind, StmtKind::Assume(_) | StmtKind::OutOfRange { .. });
+    let waits = || (!stmts().any(excludes)).then_some(false);
     let threads = 0..program.threads.len();
     let mut seen = BTreeSet::new();
     let mut open = vec![Run::new(program)];
     while let Some(mut run) = open.pop() {
-        while threads.clone().any(|thread| run.choices(thread) == 1 && run.step(thread, 0)) {}
+        limits::look();
+        while threads.clone().any(|thread| !run.competes(thread) && run.step(thread, 0)) {}
         if !seen.insert((run.next.clone(), run.polled.clone())) {
             continue;
         }
@@ -37,7 +43,7 @@ pub fn always_ends(program: &Program) -> Option<bool> {
         }
         let mut is_last = true;
         for thread in threads.clone() {
-            for choice in 0..run.choices(thread) {
+            for choice in 0..run.polls(thread).len() {
                 let mut next = run.clone();
                 if next.step(thread, choice) {
                     open.push(next);
@@ -46,7 +52,7 @@ pub fn always_ends(program: &Program) -> Option<bool> {
             }
         }
         if is_last && !run.is_over() {
-            return Some(false);
+            return waits();
         }
     }
     Some(true)
@@ -91,18 +97,19 @@ impl<'p> Run<'p> {
         self.program.threads[thread].body.get(self.next[thread])
     }
 
-    /// How many ways a thread's next statement has; 1 if it also commutes with what other threads do. A poll
-    /// of several queue pairs takes from one of them, and one of a queue pair that threads share leaves
-    /// nothing for another thread: not to take it yet is another way.
-    fn choices(&self, thread: usize) -> usize {
+    /// The queue pairs of which a thread's next statement polls one, if it is a poll.
+    fn polls(&self, thread: usize) -> &'p [Towards] {
         match self.next_of(thread).map(|stmt| &stmt.kind) {
-            None => 0,
-            Some(StmtKind::Poll(pairs)) if pairs.iter().any(|one| one.is_shared()) => {
-                pairs.len().max(2)
-            }
-            Some(StmtKind::Poll(pairs)) => pairs.len(),
-            Some(_) => 1,
+            Some(StmtKind::Poll(pairs)) => pairs,
+            _ => &[],
         }
+    }
+
+    /// Whether it matters when a thread's next statement runs, or in which way: a poll of several queue pairs
+    /// takes from one of them, and one of a queue pair that threads share leaves nothing for another thread.
+    fn competes(&self, thread: usize) -> bool {
+        let pairs = self.polls(thread);
+        pairs.len() > 1 || pairs.iter().any(|one| one.is_shared())
     }
 
     /// Runs the next statement of a thread in one of its ways, if it does not wait.
@@ -148,7 +155,8 @@ impl<'p> Run<'p> {
                 !posted[self.complete(at).len()..].iter().any(is_it)
             }),
             StmtKind::GlobalFence(nodes) => self.posted.iter().all(|(at, posted)| {
-                let is_it = |one: &Posted| one.thread == thread && nodes.contains(&at.1.node);
+                let is_first = at.1.queue_pair == 0 && nodes.contains(&at.1.node);
+                let is_it = |one: &Posted| one.thread == thread && is_first;
                 !posted[self.complete(at).len()..].iter().any(is_it)
             }),
             _ => true,

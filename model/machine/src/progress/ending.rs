@@ -22,6 +22,8 @@ pub enum Place {
     Thread(Span),
     /// The first message of a thread that waits for a receive. The thread itself is done.
     Message(Span),
+    /// The same, or another message of the same queue pair: branches hide which of them was sent.
+    SomeMessage(Span),
 }
 
 /// By thread, what it never completes; `None` if that is nothing.
@@ -44,7 +46,7 @@ pub enum Ending {
 const STATES: u64 = 50_000;
 
 /// Whether some statement may wait forever: a loop, or a poll that may come before the operation it polls.
-/// All other statements complete. Without branches, this is exact.
+/// All other statements complete. Without branches and assumptions, this is exact.
 pub fn may_wait(program: &Program) -> bool {
     if let Some(always_ends) = counted::always_ends(program) {
         return !always_ends;
@@ -66,10 +68,13 @@ pub fn why_nothing(program: &Program, ends: bool) -> &'static str {
         (true, true, _) => "no execution ends and meets its assumptions",
         (true, false, true) => "no execution ends and keeps its indices in range",
         (true, false, false) => "no execution ends",
-        (false, true, true) => "each execution fails an `assume` or has an index out of range",
+        (false, true, true) if ends => {
+            "each execution fails an `assume` or has an index out of range"
+        }
         (false, true, false) if ends => "every execution fails an `assume`",
-        (false, true, false) => "the model allows no execution that meets its assumptions",
-        (false, false, true) => "in every execution, an index is out of range",
+        (false, false, true) if ends => "in every execution, an index is out of range",
+        (false, true, _) => "the model allows no execution that meets its assumptions",
+        (false, false, true) => "the model allows no execution that keeps its indices in range",
         (false, false, false) => "the model allows no execution",
     }
 }
@@ -196,14 +201,14 @@ fn places_in(all: &Explorer<'_>, component: &[usize]) -> Places {
             // Outside of a loop, it has steps left that another thread's loop hides.
             return loop_around(code, first, last).map(Place::Thread);
         }
-        let message = || Some(Place::Message(without_receive(code, states.first()?)?));
+        let message = || without_receive(code, states.first()?);
         code.spans.get(first).copied().map(Place::Thread).or_else(message)
     };
     machine.code.threads.iter().enumerate().map(place).collect()
 }
 
 /// The first message of a thread that is done for which no receive is posted.
-fn without_receive(code: &ThreadCode, state: &State) -> Option<Span> {
+fn without_receive(code: &ThreadCode, state: &State) -> Option<Place> {
     let of = |at: usize| match &code.instructions[at] {
         Instruction::Issue { queue_pair, operation: Operation::Message { .. }, .. } => {
             Some(queue_pair.0)
@@ -217,14 +222,18 @@ fn without_receive(code: &ThreadCode, state: &State) -> Option<Span> {
         let is_short = pipe.iter().any(|entry| !has_receive(state, pair, entry));
         is_short.then(|| left.count())
     };
-    // Messages that the text has after each other leave in this order. Branches may hide which of them were
-    // sent; then it is one of the same queue pair.
+    // Messages that the text has after each other leave in this order.
     let by_pair = |pair: usize| all.clone().filter(move |(_, of)| *of == pair);
     let first = all.clone().filter_map(|(_, pair)| {
         let sent: Vec<usize> = by_pair(pair).map(|(at, _)| at).collect();
         sent.get(sent.len().saturating_sub(waits(pair)?)).copied()
     });
-    first.min().and_then(|at| code.spans.get(at).copied())
+    let span = code.spans.get(first.min()?).copied()?;
+    let branches = code
+        .instructions
+        .iter()
+        .any(|one| matches!(one, Instruction::Jump(_) | Instruction::JumpIfZero { .. }));
+    Some(if branches { Place::SomeMessage(span) } else { Place::Message(span) })
 }
 
 /// The innermost loop that contains these instructions.

@@ -15,6 +15,7 @@ fn ways(test: &Test, text: &str, ending: &Ending) -> Vec<Vec<String>> {
         let (at, what) = match (*place)? {
             Place::Thread(at) => (at, ""),
             Place::Message(at) => (at, "message "),
+            Place::SomeMessage(at) => (at, "some message "),
         };
         Some(format!("{}: {what}{}", thread + 1, &text[at.range()]))
     };
@@ -142,9 +143,23 @@ fn why_there_is_no_outcome() {
         ("while x = 0 { skip }", "no execution ends"),
         ("Poll(1)", "no execution ends"),
         ("loop { assume(x = 1) }", "no execution ends and meets its assumptions"),
+        ("a := z[x + 2]", "the model allows no execution that keeps its indices in range"),
     ];
     for (body, expected) in rows {
-        assert_eq!(why_nothing(&test("x = 0", body, "x").program, false), expected, "{body}");
+        let program = test("x = 0, z[2] = 0", body, "x").program;
+        assert_eq!(why_nothing(&program, false), expected, "{body}");
+    }
+    let known = [
+        ("a := x; assume(a = 1)", "every execution fails an `assume`"),
+        ("a := z[x + 2]", "in every execution, an index is out of range"),
+        (
+            "a := z[x + 2]; assume(a = 1)",
+            "each execution fails an `assume` or has an index out of range",
+        ),
+    ];
+    for (body, expected) in known {
+        let program = test("x = 0, z[2] = 0", body, "x").program;
+        assert_eq!(why_nothing(&program, true), expected, "{body}");
     }
 }
 
@@ -209,6 +224,14 @@ fn counting_knows_messages() {
     }
 }
 
+/// Executions that fail an assumption do not count, and those may be the ones that wait.
+#[test]
+fn counting_leaves_assumptions_to_others() {
+    let of = |body| always_ends(&test("x = 0 || y = 0", body, "x").program);
+    assert_eq!(of("assume(x = 1); Poll(2) || a := y"), None);
+    assert_eq!(of("y^2 := 1; assume(x = 1); Poll(2) || a := y"), Some(true));
+}
+
 /// Polls that may take what another poll waits for: all ways are looked at.
 #[test]
 fn counting_knows_polls_that_compete() {
@@ -239,5 +262,5 @@ fn messages_without_receives_are_shown() {
     check(x, "Send(2, 1); Send(2, 2); Send(2, 3) || Recv(1, y)", Variant::RdmaTso, ways);
     check(x, "Send(2, 1); Poll(2) || a := y", Variant::RdmaTso, &[&["1: Poll(2)"]]);
     let branch = "a := x; Send(2, 1); if a = 1 { Send(2, 2) } || Recv(1, y); x^1 := 1";
-    check(x, branch, Variant::RdmaTso, ways);
+    check(x, branch, Variant::RdmaTso, &[&["1: some message Send(2, 2)"]]);
 }

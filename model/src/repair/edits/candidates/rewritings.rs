@@ -23,13 +23,14 @@ impl Lister<'_> {
         }
     }
 
-    /// The queue pairs that an operation may be moved to.
+    /// The queue pairs that an operation may be moved to. Those that threads share are none of them: all that
+    /// these threads poll would depend on it.
     pub(super) fn others(&self, sent: &Sent) -> Vec<Towards> {
         if sent.is_kept || !self.repair.kinds.contains(&Kind::QueuePair) {
             return Vec::new();
         }
         let of_node = self.queue_pairs.iter().filter(|on| on.node == sent.on.node);
-        of_node.filter(|on| **on != sent.on).copied().collect()
+        of_node.filter(|on| **on != sent.on && !on.is_shared()).copied().collect()
     }
 
     /// Changes of one statement, and the exchange of it and the next.
