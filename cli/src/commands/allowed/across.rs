@@ -23,7 +23,8 @@ use crate::terminal::{Look, Terminal, Tint};
 use super::{Arguments, FEW};
 
 /// Why a test cannot be judged.
-const NOTHING: &str = "the file says of no outcome that it must not be (`✗` or `forall`)";
+const NOTHING: &str =
+    "the file says of no outcome that it must not be (`✗`, `forall` or a question)";
 
 /// Judges all tests on all networks.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {

@@ -105,7 +105,7 @@ impl Lowerer<'_, '_> {
         let mut requests = self.out.iter_mut().skip(since).filter(|stmt| stmt.kind.is_request());
         let (Some(request), None) = (requests.next(), requests.next()) else {
             let message = "expected a request, found another statement";
-            let help = "puts, gets, remote RMWs, messages and flushes that the thread posts itself may be \
+            let help = "puts, gets, remote RMWs, messages, flushes and atomic writes of the thread itself may be \
                         unsignaled: `unsignaled x^2 := y`, `unsignaled RFAA(_, x^2, 1)`, `unsignaled Send(2, y)`";
             return self.fail(Code::UnsignaledNotRequest, place, message, help);
         };

@@ -47,10 +47,12 @@ fn hint(before: &str, rest: &str, expected: &str) -> Option<&'static str> {
     if expected == "a number" && digits.strip_prefix('s').is_some_and(starts_with_digit) {
         return Some("a queue pair stands behind its node: `x^2/s0`, `Poll(2/s0)`");
     }
-    if before.ends_with("inline ") || before.ends_with("inline") {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let before_inline = before.trim_end().strip_suffix("inline");
+    if before_inline.is_some_and(|before| !before.ends_with(is_word)) {
         return Some("only a put is inline: `x^2 := inline y`");
     }
-    if rest.starts_with('[') && statement.ends_with('(') {
+    if rest.starts_with('[') && statement.to_ascii_lowercase().ends_with("poll(") {
         return Some("several queue pairs stand in braces: `Poll({2, 2/1})`");
     }
     if rest.starts_with('[')
