@@ -30,10 +30,11 @@ use super::footprint::Footprints;
 use super::rules::{Machine, Variant, in_requests};
 use super::state::State;
 use super::witness::retrace_path;
-pub use counted::always_ends;
 #[cfg(test)]
 pub(super) use ending::ends_with;
-pub use ending::{Ending, Place, Places, explore_to_ends, may_wait, never_comes_back, why_nothing};
+pub use ending::{
+    Ending, Place, Places, always_ends, explore_to_ends, may_wait, never_comes_back, why_nothing,
+};
 pub(super) use graph::Graph;
 
 /// A state from which no execution ends.

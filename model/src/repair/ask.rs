@@ -331,15 +331,14 @@ impl<'a> Asking<'a> {
     fn explored(&self, test: &Test, index: usize) -> (Ending, Option<BTreeSet<Outcome>>) {
         let name = self.repair.models[index].0.machine.as_deref();
         let Some(variant) = name.and_then(Variant::from_name) else {
-            // Where the program always ended, one that does not is no repair. Else it may wait as before.
+            // If the program always ended before, a change after which it does not is not a repair.
             let is_known = test.program.crash.is_some()
                 || self.ends.get(index).is_some_and(|before| *before == Ending::Always);
             let ending = match machine::always_ends(&test.program) {
                 Some(true) => Ending::Always,
                 // A crash also shows what a thread does before it waits for ever.
                 Some(false) if is_known => Ending::NotAlways(BTreeSet::new()),
-                _ if machine::may_wait(&test.program) => Ending::Unknown,
-                _ => Ending::Always,
+                _ => Ending::Unknown,
             };
             return (ending, None);
         };

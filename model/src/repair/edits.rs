@@ -18,7 +18,6 @@ use lang::litmus::ast::{
     Argument, Block, Call, Expr, File, PairNumber, Place, Statement, StatementKind, Value, Via,
 };
 use lang::litmus::methods::Method;
-use lang::program::SHARED;
 use lang::source::{Source, Span};
 
 use super::kind::{Kind, REWRITES};
@@ -100,7 +99,7 @@ pub struct Towards {
 impl Towards {
     /// Whether the threads of a node share it.
     fn is_shared(self) -> bool {
-        self.queue_pair >= u64::from(SHARED)
+        self.number().is_shared
     }
 
     /// The number of the queue pair, as it is written.

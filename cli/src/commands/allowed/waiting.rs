@@ -15,48 +15,33 @@ use crate::problem::Problem;
 pub struct Waits {
     /// From 1; `None` if only the statement is known.
     thread: Option<usize>,
-    message: Option<Message>,
-    at: Span,
+    place: Place,
     line: usize,
     column: usize,
-}
-
-/// Whether a message is the one that waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Message {
-    This,
-    /// It, or another of its queue pair.
-    Some,
 }
 
 impl Waits {
     /// A poll of a text.
     pub fn of_poll(at: Span, source: &Source) -> Self {
-        let (line, column) = source.line_column(at.start);
-        Self { thread: None, message: None, at, line, column }
+        Self::new(None, Place::Thread(at), source)
     }
 
-    /// What a thread waits for; its number is from 1.
-    fn of_thread(thread: usize, place: Place, source: &Source) -> Self {
-        let (at, message) = match place {
-            Place::Thread(at) => (at, None),
-            Place::Message(at) => (at, Some(Message::This)),
-            Place::SomeMessage(at) => (at, Some(Message::Some)),
-        };
-        Self { thread: Some(thread), message, ..Self::of_poll(at, source) }
+    fn new(thread: Option<usize>, place: Place, source: &Source) -> Self {
+        let (line, column) = source.line_column(place.at().start);
+        Self { thread, place, line, column }
     }
 
     /// What is said beside the statement.
     fn label(&self) -> String {
-        match (self.thread, self.message) {
-            (Some(thread), Some(Message::This)) => {
+        match (self.thread, self.place) {
+            (None, _) => "waits for ever".to_owned(),
+            (Some(thread), Place::Thread(_)) => format!("thread {thread} waits here for ever"),
+            (Some(thread), Place::Message(_)) => {
                 format!("this message of thread {thread} waits for a receive for ever")
             }
-            (Some(thread), Some(Message::Some)) => format!(
+            (Some(thread), Place::SomeMessage(_)) => format!(
                 "this message of thread {thread}, or another of the queue pair, waits for a receive for ever"
             ),
-            (Some(thread), None) => format!("thread {thread} waits here for ever"),
-            (None, _) => "waits for ever".to_owned(),
         }
     }
 
@@ -66,7 +51,7 @@ impl Waits {
         if let Some(thread) = self.thread {
             json["thread"] = json!(thread);
         }
-        if self.message.is_some() {
+        if !matches!(self.place, Place::Thread(_)) {
             json["message"] = json!(true);
         }
         json
@@ -112,8 +97,8 @@ fn waiting(code: Code, message: String, blocked: &[Waits]) -> Diagnostic {
     let Some((first, others)) = blocked.split_first() else {
         return Diagnostic::warning(code, Span::default(), message);
     };
-    let warning = Diagnostic::warning(code, first.at, message).label(first.label());
-    others.iter().fold(warning, |warning, waits| warning.related(waits.at, waits.label()))
+    let warning = Diagnostic::warning(code, first.place.at(), message).label(first.label());
+    others.iter().fold(warning, |warning, waits| warning.related(waits.place.at(), waits.label()))
 }
 
 /// The ways to wait for ever, with the threads that do; `None` if it is not known whether there are any.
@@ -122,7 +107,7 @@ pub fn ways(ending: &Ending, source: &Source) -> Option<Vec<Vec<Waits>>> {
         let waits = places
             .iter()
             .enumerate()
-            .filter_map(|(thread, at)| Some(Waits::of_thread(thread + 1, (*at)?, source)));
+            .filter_map(|(thread, at)| Some(Waits::new(Some(thread + 1), (*at)?, source)));
         waits.collect()
     };
     match ending {

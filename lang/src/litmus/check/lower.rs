@@ -2,7 +2,7 @@
 
 use crate::Dialect;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::library::notation::of_class;
+use crate::library::notation::{WORDS, of_class};
 use crate::limits;
 use crate::program::{self, Expr, NodeId, PutSource, RegisterId, Stmt, StmtKind, ThreadId, WorkId};
 use crate::source::Span;
@@ -461,13 +461,12 @@ impl Lowerer<'_, '_> {
                 Some(register)
             }
             Meaning::Object(object) => {
-                let class = of_class(&self.checker.program.objects[object].class);
-                let message = format!("expected a value, found `{name}` {class}");
-                let help = match class.contains("words") {
-                    true => {
-                        format!("name one of its words, as `{name}[0]`; a library's call reads all")
-                    }
-                    false => "a call of its library reads it into a register first".to_owned(),
+                let class = &self.checker.program.objects[object].class;
+                let message = format!("expected a value, found `{name}` {}", of_class(class));
+                let help = if class == WORDS {
+                    format!("name one of its words, as `{name}[0]`; a library's call reads all")
+                } else {
+                    "a call of its library reads it into a register first".to_owned()
                 };
                 self.fail(Code::ObjectInExpression, access.place, message, help)
             }

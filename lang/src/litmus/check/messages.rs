@@ -198,11 +198,8 @@ pub fn receives(checker: &mut Checker<'_>, claims: &[Expectation]) {
         }
     }
     let is_endless = |one: &Expectation| matches!(&one.claim, Claim::Exactly { outcomes, .. } if outcomes.is_empty());
-    if claims.iter().any(is_endless) {
-        all.clear();
-    }
-    for ((from, node), ends) in &all {
-        found.extend(warnings(*from, *node, ends));
+    if !claims.iter().any(is_endless) {
+        found.extend(all.iter().filter_map(|((from, node), ends)| warnings(*from, *node, ends)));
     }
     found.into_iter().for_each(|one| checker.sink.push(one));
 }

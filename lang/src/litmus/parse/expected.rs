@@ -52,16 +52,15 @@ fn hint(before: &str, rest: &str, expected: &str) -> Option<&'static str> {
     if before_inline.is_some_and(|before| !before.ends_with(is_word)) {
         return Some("only a put is inline: `x^2 := inline y`");
     }
-    if rest.starts_with('[') && statement.to_ascii_lowercase().ends_with("poll(") {
-        return Some("several queue pairs stand in braces: `Poll({2, 2/1})`");
-    }
-    if rest.starts_with('[')
-        && statement.trim_end_matches(|c: char| c.is_ascii_digit()).ends_with('^')
-    {
-        return Some("the index stands before the node: `x[0]^2`");
-    }
     if rest.starts_with('[') {
-        return Some("only words of arrays have an index: `x[4] = 0` above the rule declares one");
+        let node = statement.trim_end_matches(|c: char| c.is_ascii_digit());
+        return Some(match () {
+            () if statement.to_ascii_lowercase().ends_with("poll(") => {
+                "several queue pairs stand in braces: `Poll({2, 2/1})`"
+            }
+            () if node.ends_with('^') => "the index stands before the node: `x[0]^2`",
+            () => "only words of arrays have an index: `x[4] = 0` above the rule declares one",
+        });
     }
     if assigns && starts(&["+=", "-=", "*=", "++", "--"]) {
         return Some("`:=` is the only assignment: write `a := a + 1`");

@@ -26,6 +26,14 @@ pub enum Place {
     SomeMessage(Span),
 }
 
+impl Place {
+    /// The statement.
+    pub fn at(self) -> Span {
+        let (Self::Thread(at) | Self::Message(at) | Self::SomeMessage(at)) = self;
+        at
+    }
+}
+
 /// By thread, what it never completes; `None` if that is nothing.
 pub type Places = Vec<Option<Place>>;
 
@@ -45,13 +53,16 @@ pub enum Ending {
 /// The most states that are explored to find where threads wait forever.
 const STATES: u64 = 50_000;
 
+/// Whether a program always ends, as far as its text shows; `None` if that does not decide it.
+pub fn always_ends(program: &Program) -> Option<bool> {
+    let none_waits = || !program.threads.iter().any(|thread| may_wait_in(program, &thread.body));
+    counted::always_ends(program).or_else(|| none_waits().then_some(true))
+}
+
 /// Whether some statement may wait forever: a loop, or a poll that may come before the operation it polls.
 /// All other statements complete. Without branches and assumptions, this is exact.
 pub fn may_wait(program: &Program) -> bool {
-    if let Some(always_ends) = counted::always_ends(program) {
-        return !always_ends;
-    }
-    program.threads.iter().any(|thread| may_wait_in(program, &thread.body))
+    always_ends(program) != Some(true)
 }
 
 /// Whether some statement, or a call of a library, may wait forever, as far as the program's text shows.

@@ -30,11 +30,9 @@ pub fn at_most(
         // The bodies are monotone in the names, so the least fixed point of their bounds bounds theirs.
         let bodies = || group.bodies.iter().filter(|(name, _)| is_wanted(*name));
         bodies().for_each(|(name, _)| bounds[*name] = Relation::empty(plan.size));
-        let is_name = |node: &NodeIndex| matches!(plan.nodes[*node].op, Op::Recursive(_));
         let mut is_changed = true;
         while std::mem::take(&mut is_changed) {
-            let inner = (group.first..group.last).filter(|node| !is_name(node));
-            for node in inner.filter(|node| is_wanted(*node)) {
+            for node in (group.first..group.last).filter(|node| is_wanted(*node)) {
                 bounds[node] = bound(plan, skeleton, values, &bounds, node);
             }
             for (name, body) in bodies() {
@@ -77,8 +75,9 @@ fn bound(
             both.unite(&both.inverse());
             both
         }
-        // Names grow with the bounds of their bodies.
-        Op::PollsFrom | Op::Recursive(_) => all(),
+        Op::PollsFrom => all(),
+        // It grows with the bound of its body.
+        Op::Recursive(_) => of(&node).clone(),
         Op::Empty => Relation::empty(size),
         Op::Universe => Relation::identity(size),
         Op::Union(operands) => {

@@ -266,7 +266,7 @@ impl Lister<'_> {
             let is_polled = |sent: &&Sent| sent.on == on && !sent.is_unsignaled;
             let sent = self.done.sent.iter().filter(is_polled).count();
             let open = sent.saturating_sub(self.done.polled.get(&on).copied().unwrap_or(0));
-            if self.may(Kind::Poll, "Poll") && !self.shared.contains_key(&on) {
+            if self.may(Kind::Poll, "Poll") && !on.is_shared() {
                 // A repair may give one more of them a completion.
                 let may_signal = |sent: &Sent| sent.on == on && sent.is_unsignaled && !sent.is_kept;
                 let signaled =

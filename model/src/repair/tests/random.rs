@@ -19,7 +19,7 @@ use programs::{generate, load, messages, number, queue_pairs, shared_posts, unsi
 #[path = "../../../tests/programs/mod.rs"]
 mod programs;
 
-const PROGRAMS: u64 = 240;
+const PROGRAMS: u64 = 360;
 /// The most changes of which all sets are tried.
 const MOST: usize = 14;
 /// The most statements that wait or fence of which all sets are left out.
@@ -66,7 +66,7 @@ fn random_programs_are_repaired_as_trying_all_sets_repairs_them() {
     }
     println!("{count} programs: {counts:#?}");
     let with_repairs = counts.compared - counts.without;
-    let is_enough = counts.compared >= 70 && with_repairs >= 7;
+    let is_enough = counts.compared >= 100 && with_repairs >= 10;
     let is_enough = is_enough && counts.signaled > 0 && counts.may_go > 0;
     let is_enough = is_enough && counts.messages > 0 && counts.shared > 0;
     assert!(count < PROGRAMS || is_enough, "{counts:?}");
