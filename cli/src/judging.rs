@@ -8,6 +8,7 @@ use lang::Test;
 use lang::cat::model::Model;
 use model::allowed::Question;
 use model::engine::{self, Refusal, Request};
+use model::sequential;
 
 use crate::exit::Exit;
 use crate::models::LoadedModel;
@@ -39,6 +40,10 @@ pub fn ask(
 ) -> Result<ModelSays, NotJudged> {
     let request = Request { libraries: Some(libraries), ..request.clone() };
     match engine::ask(test, model, &request) {
+        // A call of a sequential object may return anything, if nothing makes it linearizable.
+        Ok(found) if sequential::is_called(test, libraries) => {
+            Ok(ModelSays::of_calls(found.allowed))
+        }
         Ok(found) => {
             let options = request.options();
             let asking = Question::of(test, model).libraries(libraries).options(&options);

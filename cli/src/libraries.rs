@@ -29,8 +29,9 @@ use crate::terminal::Terminal;
 /// Which libraries.
 #[derive(Args)]
 pub struct LibraryOption {
-    /// Use a library from a file too; of two that define one class, the later counts. Can be repeated
-    #[arg(long = "library", value_name = "FILE.lib")]
+    /// Use a library too, from a file or a shipped one by its name; of two that define one class, the later
+    /// counts. Can be repeated
+    #[arg(long = "library", value_name = "NAME|FILE.lib")]
     libraries: Vec<String>,
     /// The libraries, once they are loaded.
     #[arg(skip)]
@@ -42,8 +43,12 @@ impl LibraryOption {
     /// says so.
     pub fn texts(&self) -> Vec<LibraryText> {
         let text = |path: &String| {
-            let bytes = input::small(Path::new(path), LARGEST_FILE).ok()?;
-            let text = String::from_utf8(bytes).ok()?;
+            let text = match shipped_text(path) {
+                Some(text) => text.to_owned(),
+                None => {
+                    String::from_utf8(input::small(Path::new(path), LARGEST_FILE).ok()?).ok()?
+                }
+            };
             Some(LibraryText { path: path.clone(), hash: hash_text(&text), text })
         };
         self.libraries.iter().filter_map(text).collect()
@@ -73,7 +78,7 @@ impl LibraryOption {
         let mut all = shipped().clone();
         let mut wrong = Vec::new();
         for path in &self.libraries {
-            match load_file(path) {
+            match by_name(path) {
                 Ok(library) => all.all.push(Arc::new(library)),
                 Err(problems) => wrong.extend(problems),
             }
@@ -260,14 +265,20 @@ fn misuses(
     problems(source, found)
 }
 
+/// The text of a shipped library.
+fn shipped_text(name: &str) -> Option<&'static str> {
+    let mut all = SHIPPED.iter().chain(OBJECTS);
+    all.find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
 /// A shipped library by name, or one of a file.
 ///
 /// # Errors
 /// All that is wrong with the file, or that there is none.
 pub fn by_name(name: &str) -> Result<Library, Vec<Problem>> {
     let all = || SHIPPED.iter().chain(OBJECTS);
-    if let Some((_, text)) = all().find(|(known, _)| *known == name) {
-        return loaded(&Source::new(format!("{name}.lib"), *text));
+    if let Some(text) = shipped_text(name) {
+        return loaded(&Source::new(format!("{name}.lib"), text));
     }
     if !name.contains(['.', '/']) && !Path::new(name).exists() {
         let known: Vec<&str> = all().map(|(known, _)| *known).collect();

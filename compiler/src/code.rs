@@ -4,6 +4,7 @@
 //! Every RDMA operation names its queue pair. An instruction is one step of its thread in the sense of [RMW
 //! §D.1]; the machine decides what happens to it later.
 
+mod flow;
 mod lower;
 mod operand;
 
@@ -13,6 +14,7 @@ use lang::diagnostic::{self, Diagnostic};
 use lang::program::{LocationId, NodeId, Program, RegisterId, ThreadId, Towards, WorkId};
 use lang::source::Span;
 
+pub use flow::{Flow, flatten};
 pub use operand::Operand;
 
 /// Index into [`Code::queue_pairs`].

@@ -250,9 +250,13 @@ pub(crate) fn misuse_error(misuse: &Misuse) -> Diagnostic {
 
 /// The warning for a misuse that happens in some executions only.
 fn misuse_warning(misuse: &Misuse) -> Diagnostic {
-    let error = misuse_error(misuse);
+    as_warning(misuse_error(misuse))
+}
+
+/// The warning that some executions misuse a library, from the error that all do.
+pub(crate) fn as_warning(error: Diagnostic) -> Diagnostic {
     let message = format!("the program is not well formed: {}", error.message);
-    let help = match misuse.code {
+    let help = match error.code {
         Code::IndexOutOfRange => "executions that do this are left out",
         _ => "executions that do this are left out; the library promises nothing for them",
     };

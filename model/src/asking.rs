@@ -17,6 +17,7 @@ use crate::allowed::{
     DEFAULT_LOOP_BOUND, MISUSES, Options, Question, limit_reached, misuse_error, undefined_call,
     undefined_calls, undefined_statements,
 };
+use crate::sequential;
 use crate::smt::plan::Plan;
 
 /// What is wrong with a test under the models that it is for: statements that they do not define, and rules
@@ -28,6 +29,9 @@ pub fn wrong_under(test: &Test, models: &[&Model], libraries: &Libraries) -> Vec
     let is_shown = |one: &Observable| matches!(one.what, Observed::Copy(..));
     let has_objects =
         !libraries.used(&test.program).is_empty() || test.observables.iter().any(is_shown);
+    if wrong.is_empty() && sequential::is_called(test, libraries) {
+        return sequential::wrong(test, libraries);
+    }
     if let (true, true, Some(model)) = (wrong.is_empty(), has_objects, models.first())
         && let Err(errors) = Question::of(test, model).libraries(libraries).question()
     {
@@ -195,7 +199,8 @@ fn sequential_calls(test: &Test, libraries: &Libraries) -> Vec<Diagnostic> {
             let message = format!(
                 "`{method}`: the specification of `{library}` is a sequential object, without events"
             );
-            let help = "`--inline` asks about the implementation; `litmus refine` checks it";
+            let help = "`litmus allowed` takes its calls in every order; `--inline` asks about the \
+                        implementation";
             found.push(Diagnostic::error(Code::LibraryNotUsable, span, message).help(help));
         }
     });

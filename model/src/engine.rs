@@ -22,6 +22,7 @@ use crate::allowed::{Allowed, Options, Question, undefined_calls};
 use crate::asking::{Refused, first_message};
 use crate::explain::{Explanation, Reason, explain};
 use crate::machine::{self, Ending};
+use crate::sequential;
 use crate::smt::solver::SolverKind;
 use crate::verdict::{self, Answered, Checked, Verdict};
 
@@ -199,6 +200,9 @@ pub fn ask(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, R
     if !undefined.is_empty() {
         return Err(Refusal::Undefined(undefined));
     }
+    if sequential::is_called(test, request.libraries()) {
+        return sequential::ask(test, request);
+    }
     match request.engine {
         Engine::Auto => auto(test, model, request),
         Engine::Axioms => axioms(test, model, request, None),
@@ -234,6 +238,11 @@ pub fn verdicts(
         return Err(Refusal::Undefined(undefined));
     }
     let own = (model.name.as_str(), is_own);
+    if sequential::is_called(test, request.libraries()) {
+        let found = sequential::ask(test, request)?;
+        let answered = Answered::of(test, own, &found.allowed);
+        return Ok(Verdicts { answered, misuses: found.allowed.misuses, by: found.by });
+    }
     let soon = if request.engine == Engine::Auto { quickly(test, model, request) } else { None };
     if let Some(found) = soon.as_ref().filter(|found| found.allowed.complete.is_some()) {
         let answered = Answered::of(test, own, &found.allowed);

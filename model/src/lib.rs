@@ -17,6 +17,7 @@ pub mod library;
 pub mod models;
 pub mod refine;
 pub mod repair;
+pub mod sequential;
 pub mod verdict;
 
 pub use checker as check;

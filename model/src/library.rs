@@ -24,11 +24,11 @@ pub(crate) use restrict::{each, map, map_definition};
 /// The shipped libraries, by name: every file in `model/libraries`.
 pub const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/libraries.rs"));
 
-/// Larger objects, by name: every file in `model/objects`. Their specifications are sequential objects, so
-/// they are there to be checked; programs use them by `--library`.
+/// Larger objects, by name: every file in `model/objects`. Their specifications are sequential objects.
 pub const OBJECTS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
-/// The shipped libraries. Those whose text is wrong are left out, which a test excludes.
+/// The shipped libraries and objects. Of two that define one class (`kv`, `kv-wide`), programs use the first;
+/// the other is for `--library`. Those whose text is wrong are left out, which a test excludes.
 pub fn shipped() -> &'static Libraries {
     static LOADED: OnceLock<Libraries> = OnceLock::new();
     LOADED.get_or_init(|| {
@@ -36,7 +36,14 @@ pub fn shipped() -> &'static Libraries {
             let source = Source::new(format!("{name}.lib"), *text);
             load(&source).ok().filter(|library| library.base.is_none()).map(Arc::new)
         };
-        Libraries { all: SHIPPED.iter().filter_map(load).collect() }
+        let mut libraries = Libraries::default();
+        for library in SHIPPED.iter().chain(OBJECTS).filter_map(load) {
+            let is_known = |class: &String| libraries.of_class(class).is_some();
+            if library.sequential.is_none() || !library.classes.iter().any(is_known) {
+                libraries.all.push(library);
+            }
+        }
+        libraries
     })
 }
 

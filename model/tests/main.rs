@@ -13,6 +13,7 @@ mod pictures;
 mod programs;
 mod random;
 mod refine;
+mod sequential;
 mod shapes;
 mod suite_table;
 mod twins;

@@ -15,6 +15,7 @@ use lang::program::{Stmt, StmtKind};
 use libtest_mimic::{Failed, Trial};
 use model::allowed::{Allowed, Options, Question};
 use model::bound::Complete;
+use model::engine::Request;
 use model::machine;
 use model::smt::Found;
 use model::smt::solver::SolverKind;
@@ -50,8 +51,12 @@ pub fn trials() -> Vec<Trial> {
             continue;
         };
         let test = Arc::new(test);
+        let engines = match model::sequential::is_called(&test, model::library::shipped()) {
+            true => OF_OBJECTS,
+            false => ENGINES,
+        };
         for model in test.models.clone() {
-            for engine in ENGINES {
+            for engine in engines {
                 // The models of networks have no machine, and what is not atomic in coreRMA has no
                 // operational meaning: these trials are counted as ignored.
                 let is_atomic = test.program.threads.iter().all(|thread| is_atomic(&thread.body));
@@ -87,16 +92,21 @@ fn is_atomic(body: &[Stmt]) -> bool {
 enum Engine {
     Smt(SolverKind),
     Explore,
+    Orders,
 }
 
 const ENGINES: &[Engine] =
     &[Engine::Smt(SolverKind::Batsat), Engine::Smt(SolverKind::Z3), Engine::Explore];
+
+/// Sequential objects have no axioms: all orders of their calls are taken, and their implementations explored.
+const OF_OBJECTS: &[Engine] = &[Engine::Orders, Engine::Explore];
 
 impl Engine {
     fn name(self) -> String {
         match self {
             Self::Smt(solver) => format!("smt-{}", solver.name()),
             Self::Explore => "explore".to_owned(),
+            Self::Orders => "orders".to_owned(),
         }
     }
 }
@@ -107,6 +117,7 @@ fn run(test: &Test, model: &str, engine: Engine) -> Result<(), Failed> {
     let allowed = match engine {
         Engine::Smt(solver) => by_solver(test, &model, solver)?,
         Engine::Explore => by_exploration(test, &model)?,
+        Engine::Orders => by_orders(test)?,
     };
     let is_inlined = matches!(engine, Engine::Explore)
         && !model::library::shipped().used(&test.program).is_empty();
@@ -211,6 +222,12 @@ fn vacuous_conditions(
         });
     }
     Ok(waiting.into_iter().map(|expectation| expectation.text.clone()).collect())
+}
+
+fn by_orders(test: &Test) -> Result<Allowed, Failed> {
+    let request = Request { timeout: Some(TIME_LIMIT), ..Request::default() };
+    let found = model::sequential::ask(test, &request);
+    found.map(|found| found.allowed).map_err(|refusal| Failed::from(refusal.message()))
 }
 
 fn by_exploration(test: &Test, model: &lang::cat::model::Model) -> Result<Allowed, Failed> {

@@ -1,5 +1,6 @@
 //! `litmus explain`.
 
+mod orders;
 mod subject;
 
 use std::path::PathBuf;
@@ -12,9 +13,10 @@ use lang::outcome::Asked;
 use lang::source::Source;
 use model::allowed::{DEFAULT_LOOP_BOUND, Question};
 use model::asking::Refused;
-use model::engine::{Request, explained};
+use model::engine::{Refusal, Request, explained};
 use model::explain::{Explanation, Reason};
-use serde_json::json;
+use model::sequential;
+use serde_json::{Value as Json, json};
 
 use crate::exit::Exit;
 use crate::input::{Input, load_test_within};
@@ -25,6 +27,7 @@ use crate::output;
 use crate::problem::{Problem, problems};
 use crate::sink::Sink;
 use crate::terminal::Terminal;
+use orders::Orders;
 use subject::Subject;
 
 /// The most rounds of loops in which an execution is looked for that exploring has found.
@@ -132,6 +135,11 @@ fn explain_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     }
     let mut shown = Shown { arguments, source: &source, count: 0, is_drawn: false };
     for subject in &subjects {
+        if sequential::is_called(&test, libraries) {
+            let ordered = shown.orders(subject, &test, &request, sink);
+            ordered.unwrap_or_else(|refusal| refuse(&source, refusal.into_diagnostics(), sink));
+            continue;
+        }
         let explained = explain_one(&mut shown, subject, &request, &test, sink);
         explained.unwrap_or_else(|refused| refuse(&source, refused.diagnostics(), sink));
     }
@@ -183,7 +191,8 @@ fn explain_one(
         sink.exit.raise(Exit::Unknown);
     }
     sink.exit.raise(shown.draw(&explanation, sink.terminal));
-    shown.tell(subject, &explanation, sink.terminal);
+    let (text, json) = (explanation.text(shown.source), explanation.json(shown.source));
+    shown.tell(subject, (text, json), sink.terminal);
     Ok(())
 }
 
@@ -217,7 +226,32 @@ impl Shown<'_> {
         exit
     }
 
-    fn tell(&mut self, subject: &Subject, explanation: &Explanation<'_>, terminal: &mut Terminal) {
+    /// Explains a program that calls sequential objects.
+    ///
+    /// # Errors
+    /// What is wrong with the test.
+    fn orders(
+        &mut self,
+        subject: &Subject,
+        test: &Test,
+        request: &Request<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), Refusal> {
+        let orders = Orders::of(subject, test, request)?;
+        if !subject.is_told_of(orders.is_allowed()) {
+            return Ok(());
+        }
+        if orders.is_allowed().is_none() || subject.is_vacuous() {
+            sink.exit.raise(Exit::Unknown);
+        }
+        let model = subject.model.name();
+        let (text, json) = (orders.text(self.source, model), orders.json(self.source, model));
+        self.tell(subject, (text, json), sink.terminal);
+        Ok(())
+    }
+
+    /// Shows an explanation, of which there is the text and the JSON.
+    fn tell(&mut self, subject: &Subject, (text, more): (String, Json), terminal: &mut Terminal) {
         self.count += 1;
         if self.arguments.drawn_to_stdout() > 0 {
             return;
@@ -226,13 +260,11 @@ impl Shown<'_> {
             Format::Table => {
                 let gap = if self.count > 1 { "\n" } else { "" };
                 let head = subject.head().map(|head| format!("{gap}{head}\n"));
-                head.unwrap_or_default() + &explanation.text(self.source)
+                head.unwrap_or_default() + &text
             }
             Format::Json => {
                 let mut json = json!({ "schema": "litmus-explain/1", "file": self.source.name });
-                if let (Some(json), serde_json::Value::Object(more)) =
-                    (json.as_object_mut(), explanation.json(self.source))
-                {
+                if let (Some(json), Json::Object(more)) = (json.as_object_mut(), more) {
                     json.extend(more);
                     json.extend(subject.json().map(|verdict| ("of".to_owned(), verdict)));
                 }

@@ -134,24 +134,23 @@ impl Machine {
     fn advance(&self, state: &mut State, thread: usize) -> Effect {
         for _ in 0..STRETCH {
             let at = state.threads[thread].at;
-            let register = |id: RegisterId| state.registers[id.0];
             match self.code[thread].instructions.get(at) {
                 None => return Effect::Continue,
                 Some(Instruction::Assign(target, value)) => {
-                    state.registers[target.0] = value.evaluate(&register);
+                    state.registers[target.0] = value.evaluate(&state.registers);
                 }
                 Some(Instruction::Jump(target)) => {
                     state.threads[thread].at = *target;
                     continue;
                 }
                 Some(Instruction::JumpIfZero(condition, target)) => {
-                    if condition.evaluate(&register) == 0 {
+                    if condition.evaluate(&state.registers) == 0 {
                         state.threads[thread].at = *target;
                         continue;
                     }
                 }
                 Some(Instruction::Assume(condition)) => {
-                    if condition.evaluate(&register) == 0 {
+                    if condition.evaluate(&state.registers) == 0 {
                         return Effect::AssumeFailed;
                     }
                 }

@@ -6,7 +6,6 @@
 //! client cannot end, the sequential object must be stuck too: after the calls that returned, none of those
 //! that do not come back may take place.
 
-mod object;
 mod order;
 mod picture;
 
@@ -29,7 +28,7 @@ use super::{NOT_CLIENTS, Refinement};
 use crate::allowed::Options;
 use crate::asking::{Refused, first_message};
 use crate::machine::{Exploration, Histories, Limits, Stuck, Variant, Witness};
-use object::{Call, Objects};
+use crate::sequential::object::{Call, Objects};
 use order::{Happened, History, Progress};
 use picture::{Drawn, picture};
 

@@ -41,13 +41,17 @@ pub struct OfVerdict {
 impl Subject {
     /// Whether an answer says something: where a verdict does not hold, what contradicts it does.
     pub fn is_told(&self, reason: &Reason) -> bool {
-        let Some(verdict) = &self.verdict else { return true };
-        match reason {
-            _ if !self.is_wrong() => true,
-            Reason::Unknown(_) => true,
-            Reason::Witness(_) => !verdict.is_allowed,
-            _ => verdict.is_allowed,
-        }
+        self.is_told_of(match reason {
+            Reason::Unknown(_) => None,
+            Reason::Witness(_) => Some(true),
+            _ => Some(false),
+        })
+    }
+
+    /// The same of an outcome that is allowed, forbidden, or not known.
+    pub fn is_told_of(&self, is_allowed: Option<bool>) -> bool {
+        let of_wrong = self.verdict.as_ref().filter(|_| self.is_wrong());
+        of_wrong.zip(is_allowed).is_none_or(|(verdict, is)| is != verdict.is_allowed)
     }
 
     /// Whether it comes from a verdict that holds only because no execution ends.

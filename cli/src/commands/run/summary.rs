@@ -14,6 +14,7 @@ use lang::source::Source;
 use model::allowed::Question;
 use model::engine::{Request, explained};
 use model::explain::Reason;
+use model::sequential;
 
 use super::result::RunResult;
 use super::runner::Answer;
@@ -280,6 +281,9 @@ fn why(evidence: &Evidence, outcome: &Outcome, request: &Request<'_>) -> Why {
     let (options, test) = (request.options(), &evidence.test);
     let model = &evidence.model.model;
     let unknown = |why: &str| Why::Words(format!("not explained: {why}"));
+    if sequential::is_called(test, request.libraries()) {
+        return Why::Words("no order of the calls, each at once, gives these results".to_owned());
+    }
     let made =
         Question::of(test, model).libraries(request.libraries()).options(&options).question();
     let question = match made {

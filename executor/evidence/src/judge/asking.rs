@@ -11,22 +11,34 @@ use super::{Forbids, ModelSays};
 impl ModelSays {
     /// What follows from what an engine found.
     pub fn of(question: Option<&Question<'_>>, options: &Options, found: Allowed) -> Self {
-        // Nothing can be said to be forbidden of programs that misuse a library in some execution.
-        let allowed = match found.misuses.first() {
-            Some(misuse) => {
-                let reason = Some(misuse.message.clone());
-                Allowed { complete: None, reason, ..found }
-            }
-            None => found,
-        };
+        let allowed = without_misuses(found);
         let forbids = question.map(|question| forbids(question, options, &allowed));
         Self { allowed: Arc::new(allowed), forbids: forbids.unwrap_or_default() }
+    }
+
+    /// The same of a program that calls sequential objects: what its calls return may be wrong.
+    pub fn of_calls(found: Allowed) -> Self {
+        let allowed = without_misuses(found);
+        let is_known = allowed.complete.is_some();
+        let forbids = if is_known { Forbids::Something } else { Forbids::Unknown };
+        Self { allowed: Arc::new(allowed), forbids }
     }
 
     /// Nothing is known, for this reason.
     pub fn unknown(reason: String) -> Self {
         let allowed = Allowed { reason: Some(reason), ..Allowed::default() };
         Self { allowed: Arc::new(allowed), forbids: Forbids::Unknown }
+    }
+}
+
+/// Nothing can be said to be forbidden of programs that misuse a library in some execution.
+fn without_misuses(found: Allowed) -> Allowed {
+    match found.misuses.first() {
+        Some(misuse) => {
+            let reason = Some(misuse.message.clone());
+            Allowed { complete: None, reason, ..found }
+        }
+        None => found,
     }
 }
 

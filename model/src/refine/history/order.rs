@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::object::{Call, Objects, State, Wrong};
+use crate::sequential::object::{Call, Objects, State, Wrong};
 
 /// Calls of a history.
 pub struct History<'a> {

@@ -1,0 +1,408 @@
+//! All orders of the calls of a program.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use compiler::code::Flow;
+use compiler::library::Libraries;
+use lang::Test;
+use lang::diagnostic::{Code, Diagnostic};
+use lang::outcome::{Condition, Observed, Outcome, Value};
+use lang::program::ThreadId;
+use lang::source::Span;
+use rustc_hash::FxHashMap;
+
+use super::calls::{Called, steps};
+use super::object::{Objects, State as Words};
+use super::rules::Kept;
+use crate::allowed::{Allowed, as_warning};
+use crate::bound::Complete;
+use crate::engine::{Engine, Found, Refusal};
+use crate::machine::{Ending, Exploration, Limits, Place, Places};
+
+/// The most steps that a thread takes without a call.
+const STRETCH: usize = 10_000;
+
+/// The limits are checked once for this many states.
+const LOOK: usize = 1024;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct State {
+    /// Where each thread is: at a call, or at its end.
+    at: Vec<usize>,
+    registers: Vec<u64>,
+    /// The words of the objects of each library.
+    words: Vec<Words>,
+    kept: Kept,
+}
+
+/// How a step of a thread ends.
+enum Step {
+    /// The state after it, and what the call returned.
+    Next(State, Option<u64>),
+    /// The call does not return from there.
+    Waits,
+    /// The execution does not count.
+    LeftOut,
+    /// It breaks a rule of a library.
+    Misuse(Box<Diagnostic>),
+}
+
+/// A call that took place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Its thread.
+    pub thread: ThreadId,
+    /// Its place.
+    pub span: Span,
+    /// What it returned, if something.
+    pub result: Option<u64>,
+}
+
+/// Is there an order of the calls that gives an outcome?
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// One that does.
+    Found(Vec<Taken>),
+    /// None does: all states were visited, and these are so many.
+    None {
+        /// How many.
+        states: usize,
+    },
+    /// A limit was reached.
+    Unknown(String),
+}
+
+struct Program<'a> {
+    test: &'a Test,
+    libraries: &'a Libraries,
+    threads: Vec<Vec<Flow<Called>>>,
+    /// The libraries that are called, by their numbers, and their objects.
+    objects: Vec<(usize, Objects<'a>)>,
+}
+
+/// All outcomes of a test.
+///
+/// # Errors
+/// What is wrong with a call or with a sequential object.
+pub fn explore(test: &Test, libraries: &Libraries, limits: &Limits) -> Result<Found, Refusal> {
+    let program = Program::new(test, libraries)?;
+    let mut search = Search::new(&program, None);
+    search.run(limits)?;
+    search.found()
+}
+
+/// Looks for an order of the calls whose outcome is one of those asked about.
+///
+/// # Errors
+/// As [`explore`].
+pub fn order(
+    test: &Test,
+    libraries: &Libraries,
+    (wanted, limits): (&Condition, &Limits),
+) -> Result<Order, Refusal> {
+    let program = Program::new(test, libraries)?;
+    let mut search = Search::new(&program, Some(wanted));
+    search.run(limits)?;
+    Ok(match (search.witness, search.stopped.take()) {
+        (Some(end), _) => Order::Found(search.way(end)),
+        (None, Some(why)) => Order::Unknown(why),
+        (None, None) => Order::None { states: search.before.len() },
+    })
+}
+
+impl<'a> Program<'a> {
+    fn new(test: &'a Test, libraries: &'a Libraries) -> Result<Self, Refusal> {
+        let threads = steps(&test.program, libraries)
+            .map_err(|error| Refusal::Bad(vec![error.diagnostic()]))?;
+        let used = libraries.used(&test.program).into_iter();
+        let of = |number: usize| Objects::new(&libraries.all[number], &test.program);
+        let objects = used.map(|number| (number, of(number))).collect();
+        Ok(Self { test, libraries, threads, objects })
+    }
+
+    fn start(&self) -> Result<Step, Refusal> {
+        let mut state = State {
+            at: vec![0; self.threads.len()],
+            registers: vec![0; self.test.program.registers.len()],
+            words: self.objects.iter().map(|(_, objects)| objects.initial.clone()).collect(),
+            kept: Kept::default(),
+        };
+        for thread in 0..self.threads.len() {
+            if !self.advance(&mut state, thread)? {
+                return Ok(Step::LeftOut);
+            }
+        }
+        Ok(Step::Next(state, None))
+    }
+
+    /// Takes a thread to its next call, or to its end. Whether the execution counts.
+    fn advance(&self, state: &mut State, thread: usize) -> Result<bool, Refusal> {
+        for _ in 0..STRETCH {
+            let at = &mut state.at[thread];
+            match self.threads[thread].get(*at) {
+                None | Some(Flow::Action(_)) => return Ok(true),
+                Some(Flow::Assign(register, value)) => {
+                    state.registers[register.0] = value.evaluate(&state.registers);
+                }
+                Some(Flow::Jump(target)) => {
+                    *at = *target;
+                    continue;
+                }
+                Some(Flow::JumpIfZero(condition, target)) => {
+                    if condition.evaluate(&state.registers) == 0 {
+                        *at = *target;
+                        continue;
+                    }
+                }
+                Some(Flow::Assume(condition)) => {
+                    if condition.evaluate(&state.registers) == 0 {
+                        return Ok(false);
+                    }
+                }
+            }
+            *at += 1;
+        }
+        Err(Refusal::Unsupported(format!("a thread takes {STRETCH} steps without a call")))
+    }
+
+    /// The call at which a thread is, unless it has ended.
+    fn call(&self, state: &State, thread: usize) -> Option<&Called> {
+        match self.threads[thread].get(state.at[thread]) {
+            Some(Flow::Action(called)) => Some(called),
+            _ => None,
+        }
+    }
+
+    /// Lets a thread's call take place, and the thread go on to its next one.
+    fn step(&self, state: &State, thread: usize, called: &Called) -> Result<Step, Refusal> {
+        let Some(library) = self.objects.iter().position(|(one, _)| *one == called.library) else {
+            return Ok(Step::Waits);
+        };
+        let mut next = state.clone();
+        let call = called.with(&state.registers);
+        let taken = self.objects[library].1.take(&call, &mut next.words[library]);
+        let taken = taken.map_err(|wrong| {
+            let message = format!("`{}`: {wrong}", called.method);
+            Refusal::Bad(vec![Diagnostic::error(Code::LibraryNotUsable, called.span, message)])
+        })?;
+        let Some(result) = taken else { return Ok(Step::Waits) };
+        if let Err(misuse) = next.kept.call((thread, called), (&self.test.program, self.libraries))
+        {
+            return Ok(Step::Misuse(misuse));
+        }
+        if let (Some(register), Some(result)) = (called.register, result) {
+            next.registers[register.0] = result;
+        }
+        next.at[thread] += 1;
+        Ok(if self.advance(&mut next, thread)? { Step::Next(next, result) } else { Step::LeftOut })
+    }
+
+    fn has_ended(&self, state: &State) -> bool {
+        (0..self.threads.len()).all(|thread| self.call(state, thread).is_none())
+    }
+
+    fn outcome(&self, state: &State) -> Outcome {
+        let value = |observed: Observed| match observed {
+            Observed::Register(register) => Value::of_word(state.registers[register.0]),
+            // Nobody writes it: programs with accesses are refused.
+            Observed::Location(location) => {
+                Value::of_word(self.test.program.locations[location.0].initial)
+            }
+            Observed::Copy(..) => Value::Bottom,
+        };
+        Outcome(self.test.observables.iter().map(|observable| value(observable.what)).collect())
+    }
+
+    /// Where the threads are that have not ended.
+    fn places(&self, state: &State) -> Places {
+        let at = |thread| self.call(state, thread).map(|called| Place::Thread(called.span));
+        (0..self.threads.len()).map(at).collect()
+    }
+}
+
+/// The graph of states.
+struct Search<'a> {
+    program: &'a Program<'a>,
+    numbers: FxHashMap<State, usize>,
+    /// For each state, those from which a step leads there.
+    before: Vec<Vec<usize>>,
+    /// For each state, how it was reached first.
+    from: Vec<Option<(usize, Taken)>>,
+    /// The outcomes to look for, and the state that has one of them.
+    wanted: Option<&'a Condition>,
+    witness: Option<usize>,
+    /// States from which there is no more to wait for: ends, and executions that are left out.
+    ends: BTreeSet<usize>,
+    outcomes: BTreeSet<Outcome>,
+    misuses: BTreeMap<Span, Diagnostic>,
+    transitions: u64,
+    stopped: Option<String>,
+}
+
+impl<'a> Search<'a> {
+    fn new(program: &'a Program<'a>, wanted: Option<&'a Condition>) -> Self {
+        Self {
+            program,
+            numbers: FxHashMap::default(),
+            before: Vec::new(),
+            from: Vec::new(),
+            wanted,
+            witness: None,
+            ends: BTreeSet::new(),
+            outcomes: BTreeSet::new(),
+            misuses: BTreeMap::new(),
+            transitions: 0,
+            stopped: None,
+        }
+    }
+
+    fn run(&mut self, limits: &Limits) -> Result<(), Refusal> {
+        let Step::Next(start, _) = self.program.start()? else { return Ok(()) };
+        let mut open = vec![(start.clone(), self.number(&start, None).0)];
+        while let Some((state, number)) = open.pop() {
+            if self.before.len().is_multiple_of(LOOK) {
+                self.stopped = exceeded(limits, self.before.len(), &state);
+                if self.stopped.is_some() {
+                    return Ok(());
+                }
+            }
+            if self.program.has_ended(&state) {
+                self.end(&state, number);
+            }
+            if self.witness.is_some() {
+                return Ok(());
+            }
+            for thread in 0..self.program.threads.len() {
+                let Some(called) = self.program.call(&state, thread) else { continue };
+                match self.program.step(&state, thread, called)? {
+                    Step::Waits => {}
+                    Step::LeftOut => {
+                        self.ends.insert(number);
+                    }
+                    Step::Misuse(misuse) => self.misused(number, *misuse),
+                    Step::Next(next, result) => {
+                        self.transitions += 1;
+                        let thread = ThreadId(thread);
+                        let taken = Taken { thread, span: called.span, result };
+                        let (after, is_new) = self.number(&next, Some((number, taken)));
+                        self.before[after].push(number);
+                        if is_new {
+                            open.push((next, after));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of a state, and whether it is new.
+    fn number(&mut self, state: &State, from: Option<(usize, Taken)>) -> (usize, bool) {
+        if let Some(known) = self.numbers.get(state) {
+            return (*known, false);
+        }
+        let number = self.before.len();
+        self.numbers.insert(state.clone(), number);
+        self.before.push(Vec::new());
+        self.from.push(from);
+        (number, true)
+    }
+
+    fn end(&mut self, state: &State, number: usize) {
+        let Program { test, libraries, .. } = self.program;
+        match state.kept.end(&test.program, libraries) {
+            Ok(()) => {
+                self.ends.insert(number);
+                let outcome = self.program.outcome(state);
+                if self.wanted.is_some_and(|wanted| wanted.holds(&outcome)) {
+                    self.witness = Some(number);
+                }
+                self.outcomes.insert(outcome);
+            }
+            Err(misuse) => self.misused(number, *misuse),
+        }
+    }
+
+    /// The calls that lead to a state.
+    fn way(&self, end: usize) -> Vec<Taken> {
+        let mut way = Vec::new();
+        let mut at = end;
+        while let Some((earlier, taken)) = &self.from[at] {
+            way.push(taken.clone());
+            at = *earlier;
+        }
+        way.reverse();
+        way
+    }
+
+    fn misused(&mut self, number: usize, misuse: Diagnostic) {
+        self.ends.insert(number);
+        self.misuses.entry(misuse.span).or_insert(misuse);
+    }
+
+    fn found(self) -> Result<Found, Refusal> {
+        let complete = self.stopped.is_none();
+        let stuck = if complete { self.stuck() } else { BTreeSet::new() };
+        if complete && self.outcomes.is_empty() && stuck.is_empty() && !self.misuses.is_empty() {
+            return Err(Refusal::Bad(self.misuses.into_values().collect()));
+        }
+        let mut blocked = Vec::new();
+        if complete && self.outcomes.is_empty() {
+            let places = stuck.iter().flatten().flatten();
+            blocked.extend(places.map(|place| place.at()));
+        }
+        let ending = match (complete, stuck.is_empty()) {
+            (false, _) => Ending::Unknown,
+            (true, true) => Ending::Always,
+            (true, false) => Ending::NotAlways(stuck),
+        };
+        let explored = Some((self.before.len() as u64, self.transitions));
+        let all = Exploration { complete, ..Exploration::default() };
+        let allowed = Allowed {
+            outcomes: self.outcomes,
+            complete: Complete::explored(&all),
+            reason: self.stopped,
+            blocked,
+            misuses: self.misuses.into_values().map(as_warning).collect(),
+            ..Allowed::default()
+        };
+        Ok(Found { allowed, by: Engine::Explore, explored, ending, ..Found::default() })
+    }
+
+    /// Where threads wait in states from which no steps lead to an end: in those without any step, or else in
+    /// one of those that go round for ever.
+    fn stuck(&self) -> BTreeSet<Places> {
+        let mut ends = vec![false; self.before.len()];
+        let mut open: Vec<usize> = self.ends.iter().copied().collect();
+        while let Some(number) = open.pop() {
+            if !std::mem::replace(&mut ends[number], true) {
+                open.extend(&self.before[number]);
+            }
+        }
+        let mut has_step = vec![false; self.before.len()];
+        self.before.iter().flatten().for_each(|number| has_step[*number] = true);
+        let lost = self.numbers.iter().filter(|(_, number)| !ends[**number]);
+        let halted = lost.clone().filter(|(_, number)| !has_step[**number]);
+        let mut places: BTreeSet<Places> =
+            halted.map(|(state, _)| self.program.places(state)).collect();
+        if places.is_empty()
+            && let Some((state, _)) = lost.max_by_key(|(_, number)| **number)
+        {
+            places.insert(self.program.places(state));
+        }
+        places
+    }
+}
+
+/// The limit that is reached, if one is.
+fn exceeded(limits: &Limits, states: usize, state: &State) -> Option<String> {
+    let words: usize = state.words.iter().map(Vec::len).sum();
+    let size = 2 * size_of::<State>() + 8 * (state.registers.len() + words + 2 * state.at.len());
+    if states as u64 >= limits.states {
+        return Some(format!("{} states were stored", limits.states));
+    }
+    if states * size > limits.memory {
+        return Some("the states took too much memory".to_owned());
+    }
+    limits.until.reached().map(|reached| reached.to_string())
+}

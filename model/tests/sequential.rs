@@ -1,0 +1,275 @@
+//! Programs that call sequential objects, against orders of calls that are enumerated here, by objects
+//! written here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use lang::Test;
+use lang::diagnostic::Diagnostic;
+use lang::outcome::{Outcome, Value};
+use lang::source::Source;
+use model::engine::{Engine, Refusal, Request, ask};
+use model::machine::{self, Ending};
+use model::models;
+use model::sequential::{Order, order};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, TestRunner};
+
+fn test(text: &str) -> Test {
+    let source = Source::new("test", text);
+    let (test, errors) = lang::litmus::load_with(&source, model::library::shipped().words());
+    let is_wrong = errors.iter().any(Diagnostic::is_error);
+    test.filter(|_| !is_wrong).unwrap_or_else(|| {
+        panic!("{}", errors.iter().map(|error| error.render(&source, false)).collect::<String>())
+    })
+}
+
+fn asked(test: &Test, engine: Engine) -> Result<model::engine::Found, Refusal> {
+    let model =
+        models::load_shipped("rdma-wait-rmw").expect("it is shipped").expect("it loads").model;
+    ask(test, &model, &Request { engine, ..Request::default() })
+}
+
+/// A call, on objects that all programs here have.
+#[derive(Clone, Copy, Debug)]
+enum Call {
+    Write(u64),
+    Read,
+    Add(u64),
+    Push(u64),
+    Pop,
+    Insert(u64, u64),
+    Update(u64, u64),
+    Delete(u64),
+    Lookup(u64),
+}
+
+/// What the objects hold.
+#[derive(Clone, Default)]
+struct Memory {
+    word: u64,
+    queue: Vec<u64>,
+    keys: BTreeMap<u64, u64>,
+}
+
+impl Call {
+    fn text(self) -> String {
+        match self {
+            Self::Write(v) => format!("Write(x, {v})"),
+            Self::Read => "Read(x)".to_owned(),
+            Self::Add(v) => format!("Add(x, {v})"),
+            Self::Push(v) => format!("Push(q, {v})"),
+            Self::Pop => "Pop(q)".to_owned(),
+            Self::Insert(k, v) => format!("Insert(s, {k}, {v})"),
+            Self::Update(k, v) => format!("Update(s, {k}, {v})"),
+            Self::Delete(k) => format!("Delete(s, {k})"),
+            Self::Lookup(k) => format!("Lookup(s, {k})"),
+        }
+    }
+
+    fn returns(self) -> bool {
+        !matches!(self, Self::Write(_) | Self::Push(_))
+    }
+
+    /// What it returns; `None` if it waits.
+    fn take(self, memory: &mut Memory) -> Option<Value> {
+        let is = |condition: bool| Some(Value::Int(u64::from(condition)));
+        match self {
+            Self::Write(v) => {
+                memory.word = v;
+                Some(Value::Bottom)
+            }
+            Self::Read => Some(Value::Int(memory.word)),
+            Self::Add(v) => {
+                memory.word += v;
+                Some(Value::Int(memory.word - v))
+            }
+            Self::Push(v) => {
+                memory.queue.push(v);
+                Some(Value::Bottom)
+            }
+            Self::Pop => (!memory.queue.is_empty()).then(|| Value::Int(memory.queue.remove(0))),
+            Self::Insert(k, v) if memory.keys.contains_key(&k) => {
+                let _ = v;
+                is(false)
+            }
+            Self::Insert(k, v) => {
+                memory.keys.insert(k, v);
+                is(true)
+            }
+            Self::Update(k, v) => is(memory.keys.get_mut(&k).map(|held| *held = v).is_some()),
+            Self::Delete(k) => is(memory.keys.remove(&k).is_some()),
+            Self::Lookup(k) => Some(memory.keys.get(&k).map_or(Value::Bottom, |v| Value::Int(*v))),
+        }
+    }
+}
+
+/// Takes the calls in all orders. Whether each of them comes to an end.
+fn enumerate(
+    threads: &[Vec<Call>],
+    at: &[usize],
+    (memory, results): (&Memory, &BTreeMap<(usize, usize), Value>),
+    outcomes: &mut BTreeSet<Vec<Value>>,
+) -> bool {
+    if threads.iter().zip(at).all(|(calls, at)| *at == calls.len()) {
+        outcomes.insert(results.values().copied().collect());
+        return true;
+    }
+    let (mut some, mut all) = (false, true);
+    for (thread, calls) in threads.iter().enumerate() {
+        let Some(call) = calls.get(at[thread]) else { continue };
+        let mut memory = memory.clone();
+        let Some(result) = call.take(&mut memory) else { continue };
+        let (mut results, mut next) = (results.clone(), at.to_vec());
+        if call.returns() {
+            results.insert((thread, at[thread]), result);
+        }
+        next[thread] += 1;
+        some = true;
+        all &= enumerate(threads, &next, (&memory, &results), outcomes);
+    }
+    some && all
+}
+
+fn program(threads: &[Vec<Call>]) -> String {
+    let mut text =
+        "litmus random\nmodel rdma-wait-rmw\n\n  Atomic x\n  Queue q\n  KV s\n".to_owned();
+    text += "  ---------\n";
+    let longest = threads.iter().map(Vec::len).max().unwrap_or(0);
+    let mut registers = Vec::new();
+    for row in 0..longest {
+        let cell = |(thread, calls): (usize, &Vec<Call>)| match calls.get(row) {
+            Some(call) if call.returns() => {
+                registers.push((thread, row));
+                format!("r{thread}_{row} := {}", call.text())
+            }
+            Some(call) => call.text(),
+            None => String::new(),
+        };
+        let cells: Vec<String> = threads.iter().enumerate().map(cell).collect();
+        writeln!(text, "  {}", cells.join(" || ")).expect("a string takes all");
+    }
+    registers.sort_unstable();
+    let names: Vec<String> = registers.iter().map(|(t, row)| format!("r{t}_{row}")).collect();
+    if !names.is_empty() {
+        writeln!(text, "\n  observe {}", names.join(", ")).expect("a string takes all");
+    }
+    text
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    prop_oneof![
+        (1..4_u64).prop_map(Call::Write),
+        Just(Call::Read),
+        (1..4_u64).prop_map(Call::Add),
+        (1..4_u64).prop_map(Call::Push),
+        Just(Call::Pop),
+        (0..2_u64, 1..4_u64).prop_map(|(k, v)| Call::Insert(k, v)),
+        (0..2_u64, 1..4_u64).prop_map(|(k, v)| Call::Update(k, v)),
+        (0..2_u64).prop_map(Call::Delete),
+        (0..2_u64).prop_map(Call::Lookup),
+    ]
+}
+
+#[test]
+fn outcomes_are_those_of_all_orders() {
+    let threads = prop::collection::vec(prop::collection::vec(call(), 1..4), 2..4);
+    let (mut many, mut stuck) = (0, 0);
+    let config = Config { cases: 400, failure_persistence: None, ..Config::default() };
+    let result = TestRunner::new(config).run(&threads, |threads| {
+        let mut expected = BTreeSet::new();
+        let start = vec![0; threads.len()];
+        let always =
+            enumerate(&threads, &start, (&Memory::default(), &BTreeMap::new()), &mut expected);
+        let test = test(&program(&threads));
+        let found = asked(&test, Engine::Auto).expect("it can be asked");
+        let shown: BTreeSet<Vec<Value>> =
+            found.allowed.outcomes.iter().map(|Outcome(values)| values.clone()).collect();
+        prop_assert_eq!(&shown, &expected, "{}", program(&threads));
+        prop_assert_eq!(found.ending == Ending::Always, always, "{}", program(&threads));
+        Ok(())
+    });
+    result.unwrap_or_else(|error| panic!("{error}"));
+    // What the random programs are worth.
+    let mut runner = TestRunner::deterministic();
+    for _ in 0..100 {
+        let threads = threads.new_tree(&mut runner).expect("it is generated").current();
+        let mut outcomes = BTreeSet::new();
+        let start = vec![0; threads.len()];
+        let always =
+            enumerate(&threads, &start, (&Memory::default(), &BTreeMap::new()), &mut outcomes);
+        many += usize::from(outcomes.len() > 2);
+        stuck += usize::from(!always);
+    }
+    assert!(many > 15 && stuck > 10, "{many} with several outcomes, {stuck} that may not end");
+}
+
+#[test]
+fn an_order_has_the_outcome() {
+    let text = "litmus order\nmodel rdma-wait-rmw\n\n  Queue q\n  ----\n  Push(q, 1) || Push(q, 2) || \
+                a := Pop(q)\n  || || b := Pop(q)\n\n  (a, b) = (2, 1) ✓\n  (a, b) = (1, 1) ✗\n";
+    let test = test(text);
+    let order = |number: usize| {
+        let (lang::outcome::Claim::Allowed(wanted) | lang::outcome::Claim::Forbidden(wanted)) =
+            &test.expectations[number].claim
+        else {
+            panic!("another claim")
+        };
+        order(&test, &Request::default(), wanted).expect("it can be asked")
+    };
+    let Order::Found(calls) = order(0) else { panic!("no order") };
+    let results: Vec<u64> = calls.iter().filter_map(|taken| taken.result).collect();
+    assert_eq!(results, [2, 1]);
+    assert!(matches!(order(1), Order::None { states } if states > 5));
+}
+
+#[test]
+fn rules_of_libraries_are_kept() {
+    let head = "litmus rules\nmodel rdma-wait-rmw\n\n  Ticket l\n  ----\n";
+    let twice = test(&format!("{head}  Acq(l)\n  Acq(l)\n  Rel(l)\n"));
+    // It waits for itself, which comes before the rule.
+    assert!(asked(&twice, Engine::Auto).expect("it can be asked").allowed.is_endless());
+    let Err(Refusal::Bad(errors)) = asked(&test(&format!("{head}  Rel(l)\n")), Engine::Auto) else {
+        panic!("it is misused")
+    };
+    assert_eq!(errors[0].code, lang::diagnostic::Code::NotHeld);
+    let sometimes = format!("{head}  Acq(l) || Acq(l)\n  Rel(l) || \n");
+    let found = asked(&test(&sometimes), Engine::Auto).expect("it can be asked").allowed;
+    assert_eq!(found.misuses[0].code, lang::diagnostic::Code::NeverReleased);
+}
+
+#[test]
+fn locks_in_opposite_orders_wait_for_each_other() {
+    let text = "litmus deadlock\nmodel rdma-wait-rmw\n\n  Ticket l@1\n  Ticket m@2\n  ----\n  \
+                Acq(l) || Acq(m)\n  Acq(m) || Acq(l)\n  Rel(m) || Rel(l)\n  Rel(l) || Rel(m)\n";
+    let found = asked(&test(text), Engine::Auto).expect("it can be asked");
+    let Ending::NotAlways(ways) = found.ending else { panic!("it ends") };
+    let lines = |way: &Vec<Option<machine::Place>>| {
+        let at = |place: &Option<machine::Place>| {
+            text[..place.expect("it waits").at().start].lines().count()
+        };
+        way.iter().map(at).collect::<Vec<usize>>()
+    };
+    assert_eq!(ways.iter().map(lines).collect::<Vec<_>>(), [[8, 8]]);
+}
+
+#[test]
+fn what_stands_beside_calls_is_refused() {
+    let head = "litmus beside\nmodel rdma-wait-rmw\n\n  Queue q\n";
+    for (declared, beside) in [
+        ("  z = 0", "  Push(q, 1)\n  z := 1"),
+        ("  || z = 0", "  Push(q, 1) ||\n  z^2 := 1 ||"),
+        ("  WLock l", "  Push(q, 1)\n  Acq(l)\n  Rel(l)"),
+        ("", "  Push(q, 1)\n  Mfence"),
+    ] {
+        let text = format!("{head}{declared}\n  ----\n{beside}\n");
+        let Err(Refusal::Bad(errors)) = asked(&test(&text), Engine::Auto) else {
+            panic!("{beside} is taken")
+        };
+        assert_eq!(errors[0].code, lang::diagnostic::Code::LibraryNotUsable, "{beside}");
+    }
+    let only = test(&format!("{head}  ----\n  Push(q, 1)\n"));
+    assert!(matches!(asked(&only, Engine::Smt), Err(Refusal::Unsupported(_))));
+    assert!(asked(&only, Engine::Both).expect("it can be asked").unsupported.is_some());
+}
