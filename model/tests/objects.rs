@@ -176,6 +176,19 @@ fn a_queue_is_linearizable() {
     refuted("queue", &once, up_to(1, 1, 1), Wrong::History, &["Pop(o) → -1"]);
 }
 
+#[test]
+fn places_of_a_queue_are_used_again() {
+    holds("cyclic", up_to(2, 2, 3));
+    holds("cyclic", up_to(1, 4, 4));
+    let room = [("if w = 1000 * round { break }", "break")];
+    refuted("cyclic", &room, up_to(1, 3, 3), Wrong::History, &["Put(o, 3)"]);
+    let item = [("if w % 1000 != 0 { break }", "break")];
+    refuted("cyclic", &item, up_to(1, 1, 1), Wrong::History, &["Take(o) → -1"]);
+    let next = [("1000 * round + 2000", "1000 * round")];
+    let told = ["does not come back from `Put(o, 3)`"];
+    refuted("cyclic", &next, up_to(1, 4, 4), Wrong::Stuck, &told);
+}
+
 /// Opposite orders of locks.
 #[test]
 fn transfers_in_opposite_orders_are_stuck() {
