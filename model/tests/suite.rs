@@ -98,7 +98,7 @@ enum Engine {
 const ENGINES: &[Engine] =
     &[Engine::Smt(SolverKind::Batsat), Engine::Smt(SolverKind::Z3), Engine::Explore];
 
-/// Sequential objects have no axioms: all orders of their calls are taken, and their implementations explored.
+/// Sequential objects have no axioms: their calls are taken in all orders, and implementations explored.
 const OF_OBJECTS: &[Engine] = &[Engine::Orders, Engine::Explore];
 
 impl Engine {

@@ -164,7 +164,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What programs write in place of a call has each of its parameters: `x :=M v`, `Add(x, v)`.
+    /// What programs write in place of a call has each of its parameters: `x :=M v`, `Join(x, v)`.
     fn written(&mut self, method: &Method) {
         let Some(written) = &method.written else { return };
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -194,7 +194,7 @@ impl Checker<'_> {
         if !has_all || !is_right {
             let message =
                 format!("expected how programs write `{}`, found `{written}`", method.name);
-            let help = "an assignment or a call with all parameters: `written x :=M v`, `written Add(x, v)`";
+            let help = "an assignment or a call with all parameters: `written x :=M v`, `written Join(x, v)`";
             let span = self.within(method.span, written).unwrap_or(method.span);
             self.error(Code::Syntax, span, message, Some(help.to_owned()));
         }
