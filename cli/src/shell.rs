@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use evidence::device::FabricInfo;
-use evidence::record::{Header, NodeInfo};
+use evidence::record::{Header, LibraryText, NodeInfo};
 use evidence::reports::{Shell, Source};
 use executor::rounds::Parameters;
 use serde_json::Value as Json;
@@ -27,9 +27,11 @@ impl Shell for CommandLine {
         command(header, &[file], Some(model))
     }
 
-    fn explain(&self, file: &str, model: &str, outcome: &str) -> String {
+    fn explain(&self, header: &Header, file: &str, model: &str, outcome: &str) -> String {
         let [file, model, outcome] = [file, model, outcome].map(quote);
-        format!("litmus explain {file} --model {model} --outcome {outcome}")
+        let library = |one: &LibraryText| format!(" --library {}", quote(&one.path));
+        let libraries: String = header.libraries.iter().map(library).collect();
+        format!("litmus explain {file} --model {model}{libraries} --outcome {outcome}")
     }
 }
 

@@ -30,7 +30,7 @@ pub fn wrong_under(test: &Test, models: &[&Model], libraries: &Libraries) -> Vec
     let has_objects =
         !libraries.used(&test.program).is_empty() || test.observables.iter().any(is_shown);
     if wrong.is_empty() && sequential::is_called(test, libraries) {
-        return sequential::wrong(test, libraries);
+        return sequential::wrong_in_all(test, libraries);
     }
     if let (true, true, Some(model)) = (wrong.is_empty(), has_objects, models.first())
         && let Err(errors) = Question::of(test, model).libraries(libraries).question()

@@ -44,7 +44,7 @@ pub enum Engine {
 }
 
 /// How many states are explored at most where smt cannot tell, unless the user says otherwise: a few seconds.
-const STATES_OF_AUTO: u64 = 1_000_000;
+pub(crate) const STATES_OF_AUTO: u64 = 1_000_000;
 /// How many states are explored at most before smt is asked, or to know whether all executions end: some
 /// 10 ms.
 const FEW_STATES: u64 = 20_000;
@@ -53,7 +53,7 @@ const FEW_BYTES: u64 = 16 << 20;
 
 impl Engine {
     /// Whether the machine is asked about loops that may exceed their bound.
-    fn explores_loops(self) -> bool {
+    pub(crate) fn explores_loops(self) -> bool {
         matches!(self, Self::Auto | Self::Axioms)
     }
 

@@ -27,8 +27,7 @@ pub const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/librari
 /// Larger objects, by name: every file in `model/objects`. Their specifications are sequential objects.
 pub const OBJECTS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
-/// The shipped libraries and objects. Of two that define one class (`kv`, `kv-wide`), programs use the first;
-/// the other is for `--library`. Those whose text is wrong are left out, which a test excludes.
+/// The shipped libraries and objects. Those whose text is wrong are left out, which a test excludes.
 pub fn shipped() -> &'static Libraries {
     static LOADED: OnceLock<Libraries> = OnceLock::new();
     LOADED.get_or_init(|| {
@@ -36,14 +35,7 @@ pub fn shipped() -> &'static Libraries {
             let source = Source::new(format!("{name}.lib"), *text);
             load(&source).ok().filter(|library| library.base.is_none()).map(Arc::new)
         };
-        let mut libraries = Libraries::default();
-        for library in SHIPPED.iter().chain(OBJECTS).filter_map(load) {
-            let is_known = |class: &String| libraries.of_class(class).is_some();
-            if library.sequential.is_none() || !library.classes.iter().any(is_known) {
-                libraries.all.push(library);
-            }
-        }
-        libraries
+        Libraries { all: SHIPPED.iter().chain(OBJECTS).filter_map(load).collect() }
     })
 }
 

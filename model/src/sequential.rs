@@ -16,7 +16,8 @@ use lang::diagnostic::{Code, Diagnostic};
 use lang::outcome::Condition;
 use lang::program::{Stmt, StmtKind, each};
 
-use crate::engine::{Engine, Found, Refusal, Request};
+use crate::allowed::Allowed;
+use crate::engine::{Engine, Found, Refusal, Request, STATES_OF_AUTO};
 use crate::machine::Limits;
 
 pub use explore::{Order, Taken};
@@ -31,9 +32,23 @@ pub fn is_called(test: &Test, libraries: &Libraries) -> bool {
     found
 }
 
+/// How many states are visited to see whether all orders break a rule of a library.
+const FEW_STATES: u64 = 20_000;
+
+/// What is wrong with a test that calls sequential objects; also rules of libraries that all orders break, as
+/// far as few states show.
+pub fn wrong_in_all(test: &Test, libraries: &Libraries) -> Vec<Diagnostic> {
+    let request =
+        Request { max_states: Some(FEW_STATES), libraries: Some(libraries), ..Request::default() };
+    match ask(test, &request) {
+        Err(Refusal::Bad(wrong)) => wrong,
+        _ => Vec::new(),
+    }
+}
+
 /// What is wrong with a test that calls sequential objects: statements beside the calls, and calls that
 /// their libraries do not define so.
-pub fn wrong(test: &Test, libraries: &Libraries) -> Vec<Diagnostic> {
+fn wrong(test: &Test, libraries: &Libraries) -> Vec<Diagnostic> {
     let prepared = match prepare(test, libraries) {
         Ok(prepared) => prepared,
         Err(errors) => return errors,
@@ -78,7 +93,14 @@ pub fn ask(test: &Test, request: &Request<'_>) -> Result<Found, Refusal> {
     }
     let found =
         with(test, request, &|test, limits| explore::explore(test, request.libraries(), limits));
-    let mut found = found?;
+    let mut found = match found {
+        // The engine that was asked is this one, and it does not know.
+        Err(Refusal::Unsupported(reason)) => {
+            let allowed = Allowed { reason: Some(reason), ..Allowed::default() };
+            Found { allowed, by: Engine::Explore, ..Found::default() }
+        }
+        found => found?,
+    };
     if request.engine == Engine::Both {
         let why = "not compared: a sequential object has no axioms";
         found.unsupported = Some(why.to_owned());
@@ -110,7 +132,8 @@ fn with<T>(
     if let Some(memory) = request.memory {
         limits.memory = usize::try_from(memory).unwrap_or(usize::MAX);
     }
-    limits.states = request.max_states.unwrap_or(limits.states);
+    let few = request.engine.explores_loops().then_some(STATES_OF_AUTO);
+    limits.states = request.max_states.or(few).unwrap_or(limits.states);
     let until = limits.until.clone();
     let asked = until.within(|| ask(&prepared.test, &limits));
     asked.map_err(|reached| Refusal::Unsupported(reached.to_string()))?

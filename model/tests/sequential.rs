@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use lang::Test;
-use lang::diagnostic::Diagnostic;
+use lang::diagnostic::{Code, Diagnostic};
 use lang::outcome::{Outcome, Value};
 use lang::source::Source;
 use model::engine::{Engine, Refusal, Request, ask};
@@ -221,22 +221,29 @@ fn an_order_has_the_outcome() {
     let Order::Found(calls) = order(0) else { panic!("no order") };
     let results: Vec<u64> = calls.iter().filter_map(|taken| taken.result).collect();
     assert_eq!(results, [2, 1]);
-    assert!(matches!(order(1), Order::None { states } if states > 5));
+    assert!(matches!(order(1), Order::None { states, ends: true, .. } if states > 5));
 }
 
 #[test]
 fn rules_of_libraries_are_kept() {
     let head = "litmus rules\nmodel rdma-wait-rmw\n\n  Ticket l\n  ----\n";
-    let twice = test(&format!("{head}  Acq(l)\n  Acq(l)\n  Rel(l)\n"));
-    // It waits for itself, which comes before the rule.
-    assert!(asked(&twice, Engine::Auto).expect("it can be asked").allowed.is_endless());
-    let Err(Refusal::Bad(errors)) = asked(&test(&format!("{head}  Rel(l)\n")), Engine::Auto) else {
-        panic!("it is misused")
-    };
-    assert_eq!(errors[0].code, lang::diagnostic::Code::NotHeld);
+    for (body, code) in [
+        ("  Acq(l)\n  Acq(l)\n  Rel(l)\n", Code::AlreadyHeld),
+        ("  Rel(l)\n", Code::NotHeld),
+        ("  Acq(l)\n", Code::NeverReleased),
+    ] {
+        let test = test(&format!("{head}{body}"));
+        let Err(Refusal::Bad(errors)) = asked(&test, Engine::Auto) else {
+            panic!("{body} is taken")
+        };
+        assert_eq!(errors[0].code, code, "{body}");
+        let model = models::load_shipped("rdma-wait-rmw").expect("shipped").expect("loads").model;
+        let wrong = model::asking::wrong_under(&test, &[&model], model::library::shipped());
+        assert_eq!(wrong[0].code, code, "{body}");
+    }
     let sometimes = format!("{head}  Acq(l) || Acq(l)\n  Rel(l) || \n");
     let found = asked(&test(&sometimes), Engine::Auto).expect("it can be asked").allowed;
-    assert_eq!(found.misuses[0].code, lang::diagnostic::Code::NeverReleased);
+    assert_eq!(found.misuses[0].code, Code::NeverReleased);
 }
 
 #[test]
@@ -254,6 +261,39 @@ fn locks_in_opposite_orders_wait_for_each_other() {
     assert_eq!(ways.iter().map(lines).collect::<Vec<_>>(), [[8, 8]]);
 }
 
+/// A thread that goes round without a call, and orders of which there are too many.
+#[test]
+fn programs_that_do_not_end_are_asked_about() {
+    let head = "litmus endless\nmodel rdma-wait-rmw\n\n  Atomic x = 5\n  ----\n";
+    let spins = test(&format!(
+        "{head}  a := Read(x) || Write(x, 1)\n  loop {{ if a = 1 {{ break }} }} ||\n\n  a = 1 ✓\n"
+    ));
+    let found = asked(&spins, Engine::Auto).expect("it can be asked");
+    assert_eq!(found.allowed.outcomes.len(), 1);
+    assert!(matches!(found.ending, Ending::NotAlways(_)));
+    let many = test(&format!("{head}  loop {{ a := Add(x, 1) }} || b := Read(x)\n"));
+    let model = models::load_shipped("rdma-wait-rmw").expect("shipped").expect("loads").model;
+    let found = ask(&many, &model, &Request { max_states: Some(50), ..Request::default() });
+    let found = found.expect("it can be asked").allowed;
+    assert!(found.complete.is_none() && found.reason.is_some_and(|why| why.contains("50 states")));
+}
+
+/// What a call passes is of the class, and of the numbers, that its method takes.
+#[test]
+fn arguments_are_those_that_methods_take() {
+    let head = "litmus arguments\nmodel rdma-wait-rmw\n\n  KV s\n  Atomic x\n  ----\n";
+    for (call, says) in [
+        ("i := Insert(s, 2, 1)", "below 2 for `k`, found 2"),
+        ("i := Insert(s, 0 - 1, 1)", "below 2 for `k`, found -1"),
+        ("k := Read(x)\n  i := Insert(s, k, 1)", "a known number below 2 for `k`"),
+    ] {
+        let Err(refusal) = asked(&test(&format!("{head}  {call}\n")), Engine::Auto) else {
+            panic!("{call} is taken")
+        };
+        assert!(refusal.message().contains(says), "{call}");
+    }
+}
+
 #[test]
 fn what_stands_beside_calls_is_refused() {
     let head = "litmus beside\nmodel rdma-wait-rmw\n\n  Queue q\n";
@@ -267,7 +307,7 @@ fn what_stands_beside_calls_is_refused() {
         let Err(Refusal::Bad(errors)) = asked(&test(&text), Engine::Auto) else {
             panic!("{beside} is taken")
         };
-        assert_eq!(errors[0].code, lang::diagnostic::Code::LibraryNotUsable, "{beside}");
+        assert_eq!(errors[0].code, Code::LibraryNotUsable, "{beside}");
     }
     let only = test(&format!("{head}  ----\n  Push(q, 1)\n"));
     assert!(matches!(asked(&only, Engine::Smt), Err(Refusal::Unsupported(_))));

@@ -13,13 +13,16 @@ use std::sync::Arc;
 use clap::Args;
 use lang::Test;
 use lang::diagnostic::Code;
+use lang::outcome;
 use lang::source::Source;
 use model::allowed::{Allowed, Question};
 use model::engine::{self, Engine, Found, Refusal, Request, Verdicts};
 use model::explain::explain;
+use model::sequential;
 use model::verdict;
 use serde_json::json;
 
+use super::explain::orders::Orders;
 use crate::cache::{self, Cache};
 use crate::exit::Exit;
 use crate::groups::Groups;
@@ -370,6 +373,25 @@ impl Answer {
     }
 }
 
+/// An order of the calls of sequential objects for each outcome shown.
+fn orders(
+    test: &Test,
+    source: &Source,
+    model: &LoadedModel,
+    request: &Request<'_>,
+    result: &TestResult,
+) -> Result<Vec<Witness>, Refusal> {
+    let mut witnesses = Vec::new();
+    for outcome in &result.outcomes {
+        let asked = outcome::Asked::values(&test.observables, outcome.iter().copied().enumerate());
+        let orders = Orders::of(&asked, (test, model.model()), request)?;
+        let name = model.name();
+        witnesses
+            .push(Witness { text: orders.text(source, name), json: orders.json(source, name) });
+    }
+    Ok(witnesses)
+}
+
 /// An execution for each outcome shown.
 fn witnesses(
     test: &Test,
@@ -379,6 +401,10 @@ fn witnesses(
     result: &TestResult,
 ) -> Result<Vec<Witness>, Vec<Problem>> {
     let shared = || Arc::new(source.clone());
+    if sequential::is_called(test, request.libraries()) {
+        return orders(test, source, model, request, result)
+            .map_err(|refusal| problems(&shared(), refusal.into_diagnostics()));
+    }
     let question = Question::of(test, model.model())
         .libraries(request.libraries())
         .options(&request.options())
@@ -387,7 +413,7 @@ fn witnesses(
     let mut witnesses = Vec::new();
     for outcome in &result.outcomes {
         let values = outcome.iter().copied().enumerate();
-        let asked = lang::outcome::Asked::values(&question.test.observables, values);
+        let asked = outcome::Asked::values(&question.test.observables, values);
         let explanation = explain(&question, &request.options(), &asked)
             .map_err(|refused| problems(&shared(), refused.diagnostics()))?;
         witnesses.push(Witness { text: explanation.text(source), json: explanation.json(source) });

@@ -1,6 +1,6 @@
 //! `litmus explain`.
 
-mod orders;
+pub mod orders;
 mod subject;
 
 use std::path::PathBuf;
@@ -237,13 +237,14 @@ impl Shown<'_> {
         request: &Request<'_>,
         sink: &mut Sink<'_>,
     ) -> Result<(), Refusal> {
-        let orders = Orders::of(subject, test, request)?;
+        let orders = Orders::of(&subject.asked, (test, subject.model.model()), request)?;
         if !subject.is_told_of(orders.is_allowed()) {
             return Ok(());
         }
         if orders.is_allowed().is_none() || subject.is_vacuous() {
             sink.exit.raise(Exit::Unknown);
         }
+        sink.problems(problems(self.source, orders.misuses()));
         let model = subject.model.name();
         let (text, json) = (orders.text(self.source, model), orders.json(self.source, model));
         self.tell(subject, (text, json), sink.terminal);

@@ -246,7 +246,9 @@ fn show_results(arguments: &Arguments, plan: &Plan, summary: &Summary, sink: &mu
     let look = sink.look();
     let mut text = String::new();
     if arguments.only.shows(Kind::Violation, sink, false) {
-        text.push_str(&summary.violations(look, &arguments.solver.request()));
+        let libraries = Some(arguments.libraries.known());
+        let request = Request { libraries, ..arguments.solver.request() };
+        text.push_str(&summary.violations(look, &request));
     }
     text.push_str(&summary.unseen_lines);
     if !look.quiet {

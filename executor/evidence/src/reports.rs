@@ -62,7 +62,7 @@ pub trait Shell: Sync {
     fn run(&self, header: &Header, file: &str, model: &str) -> String;
 
     /// What explains an outcome: `a=1,b=0`.
-    fn explain(&self, file: &str, model: &str, outcome: &str) -> String;
+    fn explain(&self, header: &Header, file: &str, model: &str, outcome: &str) -> String;
 }
 
 /// How to report.

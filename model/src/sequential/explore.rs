@@ -20,9 +20,9 @@ use crate::engine::{Engine, Found, Refusal};
 use crate::machine::{Ending, Exploration, Limits, Place, Places};
 
 /// The most steps that a thread takes without a call.
-const STRETCH: usize = 10_000;
+const STRETCH: usize = 1_000_000;
 
-/// The limits are checked once for this many states.
+/// Time is looked at once for this many states.
 const LOOK: usize = 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -63,10 +63,14 @@ pub struct Taken {
 pub enum Order {
     /// One that does.
     Found(Vec<Taken>),
-    /// None does: all states were visited, and these are so many.
+    /// None does: all states were visited.
     None {
         /// How many.
         states: usize,
+        /// Some other order ends.
+        ends: bool,
+        /// Rules of libraries that orders break; these are left out.
+        misuses: Vec<Diagnostic>,
     },
     /// A limit was reached.
     Unknown(String),
@@ -103,10 +107,15 @@ pub fn order(
     let program = Program::new(test, libraries)?;
     let mut search = Search::new(&program, Some(wanted));
     search.run(limits)?;
-    Ok(match (search.witness, search.stopped.take()) {
+    let stopped = search.stopped.take();
+    Ok(match (search.witness, stopped) {
         (Some(end), _) => Order::Found(search.way(end)),
         (None, Some(why)) => Order::Unknown(why),
-        (None, None) => Order::None { states: search.before.len() },
+        (None, None) => Order::None {
+            states: search.before.len(),
+            ends: !search.outcomes.is_empty(),
+            misuses: search.misuses.into_values().map(as_warning).collect(),
+        },
     })
 }
 
@@ -135,9 +144,17 @@ impl<'a> Program<'a> {
         Ok(Step::Next(state, None))
     }
 
-    /// Takes a thread to its next call, or to its end. Whether the execution counts.
+    /// Takes a thread to its next call, or to its end; or to where it goes round for ever. Whether the
+    /// execution counts.
     fn advance(&self, state: &mut State, thread: usize) -> Result<bool, Refusal> {
-        for _ in 0..STRETCH {
+        let mut known = (usize::MAX, Vec::new());
+        for step in 0..STRETCH {
+            if known.0 == state.at[thread] && known.1 == state.registers {
+                return Ok(true);
+            }
+            if step.is_power_of_two() {
+                known = (state.at[thread], state.registers.clone());
+            }
             let at = &mut state.at[thread];
             match self.threads[thread].get(*at) {
                 None | Some(Flow::Action(_)) => return Ok(true),
@@ -179,6 +196,10 @@ impl<'a> Program<'a> {
             return Ok(Step::Waits);
         };
         let mut next = state.clone();
+        let kept = next.kept.call((thread, called), (&self.test.program, self.libraries));
+        if let Err(misuse) = kept {
+            return Ok(Step::Misuse(misuse));
+        }
         let call = called.with(&state.registers);
         let taken = self.objects[library].1.take(&call, &mut next.words[library]);
         let taken = taken.map_err(|wrong| {
@@ -186,10 +207,6 @@ impl<'a> Program<'a> {
             Refusal::Bad(vec![Diagnostic::error(Code::LibraryNotUsable, called.span, message)])
         })?;
         let Some(result) = taken else { return Ok(Step::Waits) };
-        if let Err(misuse) = next.kept.call((thread, called), (&self.test.program, self.libraries))
-        {
-            return Ok(Step::Misuse(misuse));
-        }
         if let (Some(register), Some(result)) = (called.register, result) {
             next.registers[register.0] = result;
         }
@@ -198,7 +215,7 @@ impl<'a> Program<'a> {
     }
 
     fn has_ended(&self, state: &State) -> bool {
-        (0..self.threads.len()).all(|thread| self.call(state, thread).is_none())
+        self.threads.iter().zip(&state.at).all(|(steps, at)| *at == steps.len())
     }
 
     fn outcome(&self, state: &State) -> Outcome {
@@ -231,6 +248,8 @@ struct Search<'a> {
     /// The outcomes to look for, and the state that has one of them.
     wanted: Option<&'a Condition>,
     witness: Option<usize>,
+    /// How many states were gone on from.
+    looked: usize,
     /// States from which there is no more to wait for: ends, and executions that are left out.
     ends: BTreeSet<usize>,
     outcomes: BTreeSet<Outcome>,
@@ -248,6 +267,7 @@ impl<'a> Search<'a> {
             from: Vec::new(),
             wanted,
             witness: None,
+            looked: 0,
             ends: BTreeSet::new(),
             outcomes: BTreeSet::new(),
             misuses: BTreeMap::new(),
@@ -260,11 +280,10 @@ impl<'a> Search<'a> {
         let Step::Next(start, _) = self.program.start()? else { return Ok(()) };
         let mut open = vec![(start.clone(), self.number(&start, None).0)];
         while let Some((state, number)) = open.pop() {
-            if self.before.len().is_multiple_of(LOOK) {
-                self.stopped = exceeded(limits, self.before.len(), &state);
-                if self.stopped.is_some() {
-                    return Ok(());
-                }
+            self.looked += 1;
+            self.stopped = exceeded(limits, (self.before.len(), self.looked), &state);
+            if self.stopped.is_some() {
+                return Ok(());
             }
             if self.program.has_ended(&state) {
                 self.end(&state, number);
@@ -395,14 +414,18 @@ impl<'a> Search<'a> {
 }
 
 /// The limit that is reached, if one is.
-fn exceeded(limits: &Limits, states: usize, state: &State) -> Option<String> {
+fn exceeded(limits: &Limits, (states, looked): (usize, usize), state: &State) -> Option<String> {
     let words: usize = state.words.iter().map(Vec::len).sum();
-    let size = 2 * size_of::<State>() + 8 * (state.registers.len() + words + 2 * state.at.len());
-    if states as u64 >= limits.states {
+    // A state is stored once, and is in the list of those to go on from; lists take up to twice their content.
+    let size = 4 * size_of::<State>() + 32 * (state.registers.len() + words + state.at.len() + 8);
+    if states as u64 > limits.states {
         return Some(format!("{} states were stored", limits.states));
     }
     if states * size > limits.memory {
         return Some("the states took too much memory".to_owned());
+    }
+    if !looked.is_multiple_of(LOOK) {
+        return None;
     }
     limits.until.reached().map(|reached| reached.to_string())
 }

@@ -9,8 +9,8 @@ use lang::program::{BOTTOM, Program, ThreadId};
 /// What is wrong with a body, in words.
 pub type Wrong = String;
 
-/// The most statements of one call. A call that takes more does not return.
-const FUEL: usize = 10_000;
+/// The most statements of one call.
+const FUEL: usize = 1_000_000;
 
 /// The words of a state.
 pub type State = Vec<u64>;
@@ -73,7 +73,14 @@ impl<'a> Objects<'a> {
         let bodies = self.library.sequential.iter().flat_map(|sequential| &sequential.bodies);
         let body = bodies.into_iter().find(|body| body.method == call.method);
         let body = body.ok_or_else(|| format!("the sequential object lacks `{}`", call.method))?;
-        let mut run = Run { objects: self, state, names: environment(), fuel: FUEL, result: None };
+        let mut run = Run {
+            objects: self,
+            state,
+            names: environment(),
+            fuel: FUEL,
+            changes: 0,
+            result: None,
+        };
         run.bind(body, call)?;
         Ok(match run.block(&body.statements)? {
             Flow::NoReturn => None,
@@ -99,7 +106,10 @@ struct Run<'r, 'a> {
     objects: &'r Objects<'a>,
     state: &'r mut State,
     names: Environment<u64>,
+    /// How many statements it may still take.
     fuel: usize,
+    /// How often it has changed a variable or a word.
+    changes: usize,
     result: Option<u64>,
 }
 
@@ -130,21 +140,17 @@ impl Run<'_, '_> {
     }
 
     fn statement(&mut self, kind: &StatementKind) -> Result<Flow, Wrong> {
-        self.fuel = self.fuel.saturating_sub(1);
-        if self.fuel == 0 {
-            return Ok(Flow::NoReturn);
-        }
+        self.step()?;
         match kind {
             StatementKind::Assign { target, value, .. } => {
                 let value = self.value(value)?;
                 match target {
                     Expr::Place(place) => {
                         let word = self.word(place)?;
-                        self.state[word] = value;
+                        let before = std::mem::replace(&mut self.state[word], value);
+                        self.changes += usize::from(before != value);
                     }
-                    Expr::Name(name, _) => {
-                        self.names.names.insert(name.clone(), Bound::Number(value));
-                    }
+                    Expr::Name(name, _) => self.assign(name, value),
                     _ => return Err("expected a variable or memory to write".to_owned()),
                 }
             }
@@ -170,7 +176,8 @@ impl Run<'_, '_> {
             },
             StatementKind::Count(variable, first, last, body) => {
                 for number in self.value(first)?..self.value(last)? {
-                    self.names.names.insert(variable.clone(), Bound::Number(number));
+                    self.step()?;
+                    self.assign(variable, number);
                     let flow = self.block(body)?;
                     if flow != Flow::On {
                         return Ok(flow);
@@ -189,10 +196,29 @@ impl Run<'_, '_> {
         Ok(Flow::On)
     }
 
-    /// One round of a loop, which costs something even if nothing is in it.
+    /// One round of a loop. If it changes nothing and does not leave the loop, all rounds are like it.
     fn round(&mut self, body: &[Statement]) -> Result<Flow, Wrong> {
-        self.fuel = self.fuel.saturating_sub(1);
-        if self.fuel == 0 { Ok(Flow::NoReturn) } else { self.block(body) }
+        self.step()?;
+        let before = self.changes;
+        let flow = self.block(body)?;
+        let is_last = flow == Flow::On && self.changes == before;
+        Ok(if is_last { Flow::NoReturn } else { flow })
+    }
+
+    /// A statement or a round, even of an empty loop.
+    fn step(&mut self) -> Result<(), Wrong> {
+        lang::limits::look();
+        self.fuel -= 1;
+        match self.fuel {
+            0 => Err(format!("a call takes more than {FUEL} statements")),
+            _ => Ok(()),
+        }
+    }
+
+    fn assign(&mut self, name: &str, value: u64) {
+        let before = self.names.names.insert(name.to_owned(), Bound::Number(value));
+        self.changes +=
+            usize::from(!matches!(before, Some(Bound::Number(known)) if known == value));
     }
 
     fn value(&self, expr: &Expr) -> Result<u64, Wrong> {

@@ -3,13 +3,14 @@
 use std::fmt::Write;
 
 use lang::Test;
-use lang::outcome::Value;
+use lang::cat::model::Model;
+use lang::diagnostic::Diagnostic;
+use lang::outcome::{Asked, Value};
 use lang::source::Source;
+use model::allowed::undefined_calls;
 use model::engine::{Refusal, Request};
 use model::sequential::{self, Order, Taken};
 use serde_json::{Value as Json, json};
-
-use super::subject::Subject;
 
 /// Why an outcome of such a program is allowed, or is not.
 pub struct Orders {
@@ -23,9 +24,17 @@ impl Orders {
     ///
     /// # Errors
     /// What is wrong with the test.
-    pub fn of(subject: &Subject, test: &Test, request: &Request<'_>) -> Result<Self, Refusal> {
-        let order = sequential::order(test, request, &subject.asked.condition)?;
-        Ok(Self { asked: subject.asked.text.clone(), order })
+    pub fn of(
+        asked: &Asked,
+        (test, model): (&Test, &Model),
+        request: &Request<'_>,
+    ) -> Result<Self, Refusal> {
+        let undefined = undefined_calls(test, model, request.libraries());
+        if !undefined.is_empty() {
+            return Err(Refusal::Undefined(undefined));
+        }
+        let order = sequential::order(test, request, &asked.condition)?;
+        Ok(Self { asked: asked.text.clone(), order })
     }
 
     /// Whether there is an order; `None` if a limit was reached.
@@ -34,6 +43,14 @@ impl Orders {
             Order::Found(_) => Some(true),
             Order::None { .. } => Some(false),
             Order::Unknown(_) => None,
+        }
+    }
+
+    /// The rules of libraries that some orders break.
+    pub fn misuses(&self) -> Vec<Diagnostic> {
+        match &self.order {
+            Order::None { misuses, .. } => misuses.clone(),
+            _ => Vec::new(),
         }
     }
 
@@ -52,10 +69,18 @@ impl Orders {
                 }
                 text
             }
-            Order::None { states } => format!(
-                "forbidden under {model}: {asked}\n\nNo order of the calls gives this outcome, if each takes place \
-                 at once and those of one thread come in program order: all {states} states were visited.\n"
-            ),
+            Order::None { states, ends, misuses } => {
+                let kept =
+                    if misuses.is_empty() { "" } else { "that keeps the rules of the libraries " };
+                let none = match ends {
+                    true => "gives this outcome",
+                    false => "comes to an end, so there is no outcome",
+                };
+                format!(
+                    "forbidden under {model}: {asked}\n\nNo order of the calls {kept}{none}, if each takes place at \
+                     once and those of one thread come in program order: all {states} states were visited.\n"
+                )
+            }
             Order::Unknown(why) => format!("not known under {model}: {asked}\n\n{why}\n"),
         }
     }
@@ -71,16 +96,19 @@ impl Orders {
         match &self.order {
             Order::Found(calls) => {
                 let call = |taken: &Taken| {
-                    json!({
+                    let mut call = json!({
                         "thread": taken.thread.number(),
                         "line": source.line_column(taken.span.start).0,
                         "call": source.text[taken.span.range()],
-                        "result": taken.result.map(Value::of_word),
-                    })
+                    });
+                    if let Some(result) = taken.result {
+                        call["result"] = json!(Value::of_word(result));
+                    }
+                    call
                 };
                 json["calls"] = calls.iter().map(call).collect();
             }
-            Order::None { states } => json["states"] = json!(states),
+            Order::None { states, .. } => json["states"] = json!(states),
             Order::Unknown(why) => json["reason"] = json!(why),
         }
         json

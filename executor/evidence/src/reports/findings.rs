@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use lang::outcome::{Asked, Outcome};
 use model::allowed::Question;
 use model::explain::{EndWords, Reason, StepWords, explain};
+use model::sequential;
 use rayon::prelude::*;
 
 use super::compare::{KnownViolation, identity};
@@ -168,7 +169,7 @@ fn finding(
         end: None,
         lost: Vec::new(),
         picture: None,
-        explain: shell.explain(file, argument, &compact),
+        explain: shell.explain(&sources[report.run].record.header, file, argument, &compact),
         reproduce: shell.run(&sources[report.run].record.header, file, argument),
         smallest: None,
     }
@@ -192,6 +193,12 @@ fn explained(
     request: &Request<'_>,
 ) -> Option<Explained> {
     let options = (request.options)();
+    if sequential::is_called(&test.test, &test.libraries) {
+        let why =
+            "No order of the calls, each at once, gives these results (all were tried).".to_owned();
+        let (axiom, says, steps, end, picture) = Default::default();
+        return Some(Explained { axiom, says, why, steps, end, picture });
+    }
     let question = Question::of(&test.test, &by.judge.model)
         .libraries(&test.libraries)
         .options(&options)
