@@ -36,7 +36,7 @@ impl Shell for Silent {
         String::new()
     }
 
-    fn explain(&self, _: &str, _: &str, _: &str) -> String {
+    fn explain(&self, _: &Header, _: &str, _: &str, _: &str) -> String {
         String::new()
     }
 }
