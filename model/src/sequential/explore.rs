@@ -416,7 +416,7 @@ impl<'a> Search<'a> {
 /// The limit that is reached, if one is.
 fn exceeded(limits: &Limits, (states, looked): (usize, usize), state: &State) -> Option<String> {
     let words: usize = state.words.iter().map(Vec::len).sum();
-    // A state is stored once, and is in the list of those to go on from; lists take up to twice their content.
+    // A state is stored once, and may be in the list of those to go on from; lists take twice their content.
     let size = 4 * size_of::<State>() + 32 * (state.registers.len() + words + state.at.len() + 8);
     if states as u64 > limits.states {
         return Some(format!("{} states were stored", limits.states));
