@@ -63,6 +63,9 @@ pub struct Program {
     pub threads: Vec<Thread>,
     /// Declared, fresh and private locations.
     pub locations: Vec<Location>,
+    /// How many of the threads, the last ones, are services of libraries' implementations. Programs as they
+    /// are written have none.
+    pub services: usize,
     /// Registers of all threads.
     pub registers: Vec<Register>,
     /// Names of work ids.
@@ -75,6 +78,11 @@ pub struct Program {
 }
 
 impl Program {
+    /// How many threads there are besides services.
+    pub fn own_threads(&self) -> usize {
+        self.threads.len() - self.services
+    }
+
     /// How many statements it has, those in blocks included.
     pub fn size(&self) -> usize {
         let mut size = 0;

@@ -33,7 +33,7 @@ pub struct Part {
 }
 
 /// The words of the language.
-pub const KEYWORDS: [&str; 43] = [
+pub const KEYWORDS: [&str; 44] = [
     "library",
     "source",
     "class",
@@ -45,6 +45,7 @@ pub const KEYWORDS: [&str; 43] = [
     "marked",
     "consistency",
     "sequential",
+    "service",
     "linearizable",
     "implementation",
     "memory",

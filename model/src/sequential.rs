@@ -8,6 +8,7 @@
 mod calls;
 mod explore;
 pub(crate) mod object;
+mod program;
 mod rules;
 
 use compiler::library::{Libraries, each_call, prepare};
@@ -44,20 +45,6 @@ pub fn wrong_in_all(test: &Test, libraries: &Libraries) -> Vec<Diagnostic> {
         Err(Refusal::Bad(wrong)) => wrong,
         _ => Vec::new(),
     }
-}
-
-/// What is wrong with a test that calls sequential objects: statements beside the calls, and calls that
-/// their libraries do not define so.
-fn wrong(test: &Test, libraries: &Libraries) -> Vec<Diagnostic> {
-    let prepared = match prepare(test, libraries) {
-        Ok(prepared) => prepared,
-        Err(errors) => return errors,
-    };
-    let mut wrong = Vec::new();
-    for thread in &prepared.test.program.threads {
-        each(&thread.body, &mut |stmt| wrong.extend(beside(stmt, &prepared.test, libraries)));
-    }
-    wrong
 }
 
 /// The error for a statement that is neither a call of a sequential object nor control flow.
@@ -123,11 +110,15 @@ fn with<T>(
     request: &Request<'_>,
     ask: &dyn Fn(&Test, &Limits) -> Result<T, Refusal>,
 ) -> Result<T, Refusal> {
-    let wrong = wrong(test, request.libraries());
+    let libraries = request.libraries();
+    let prepared = prepare(test, libraries).map_err(Refusal::Bad)?;
+    let mut wrong = Vec::new();
+    for thread in &prepared.test.program.threads {
+        each(&thread.body, &mut |stmt| wrong.extend(beside(stmt, &prepared.test, libraries)));
+    }
     if !wrong.is_empty() {
         return Err(Refusal::Bad(wrong));
     }
-    let prepared = prepare(test, request.libraries()).map_err(Refusal::Bad)?;
     let mut limits = Limits { until: request.limits(), ..Limits::default() };
     if let Some(memory) = request.memory {
         limits.memory = usize::try_from(memory).unwrap_or(usize::MAX);

@@ -51,12 +51,30 @@ fn suite_is_explained() {
     for file in files {
         let text = std::fs::read_to_string(&file).expect("the suite is readable");
         let test = load(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        // Sequential objects have no events; orders of their calls explain outcomes.
+        if model::sequential::is_called(&test, model::library::shipped()) {
+            every_order(&test);
+            continue;
+        }
         for model in models.iter().filter(|model| test.models.contains(&model.name)) {
             every_outcome(&test, model, &mut counts)
                 .unwrap_or_else(|error| panic!("{}, {}: {error}", file.display(), model.name));
         }
     }
     println!("the suite: {counts:#?}");
+}
+
+/// An order of the calls for each outcome.
+fn every_order(test: &Test) {
+    let request = model::engine::Request::default();
+    let found = model::sequential::ask(test, &request).expect("it can be asked").allowed;
+    assert!(!found.outcomes.is_empty());
+    for outcome in &found.outcomes {
+        let asked = Asked::outcome(&test.observables, outcome);
+        let order = model::sequential::order(test, &request, &asked.condition);
+        let order = order.expect("it can be asked");
+        assert!(matches!(order, model::sequential::Order::Found(_)), "{}", asked.text);
+    }
 }
 
 #[test]

@@ -214,6 +214,55 @@ fn a_key_value_store_is_linearizable() {
     refuted("kv", &wait, up_to(1, 2, 2), Wrong::History, &["Lookup(o, 0) → ⊥"]);
 }
 
+/// Threads of an implementation's own write the indices, and acknowledge.
+#[test]
+fn services_do_what_they_are_sent() {
+    holds("kv-tracker", up_to(2, 1, 2));
+    holds("kv-tracker", up_to(1, 3, 3));
+    let twice = ["Insert(o, 0, 1) → 1", "Insert(o, 0, 2) → 1"];
+    let wait = [("if a = 2000000 * k + c + 10 * here + j { break }", "break")];
+    refuted("kv-tracker", &wait, up_to(2, 1, 2), Wrong::History, &twice);
+    // It acknowledges first.
+    let early = [
+        (
+            "      what := (m - m % 1000000)\n",
+            "      s.done@here := m\n      what := (m - m % 1000000)\n",
+        ),
+        ("      s.done@here := m\n    }\n  }", "    }\n  }"),
+    ];
+    refuted("kv-tracker", &early, up_to(2, 1, 2), Wrong::History, &twice);
+    let never = [("if m != d {", "if m = 1 {")];
+    let told = ["does not come back from `a1 := Insert(o, 0, 1)`"];
+    refuted("kv-tracker", &never, up_to(1, 1, 1), Wrong::Stuck, &told);
+}
+
+/// What has no place in a service, and where the message points.
+#[test]
+fn wrong_services_are_told() {
+    let text = object("kv-tracker").source.text;
+    for (from, to, code, at) in [
+        ("s.done@here := m\n", "return m\n", "return-not-last", "return m"),
+        ("s.done@here := m\n", "break\n", "break-outside-loop", "break"),
+        ("on each node {", "on every node {", "syntax", "every"),
+        (
+            "service Tracked s",
+            "service Tracker s",
+            "unknown-class",
+            "service Tracker s on each node",
+        ),
+        ("if m != d {", "if m != e {", "unknown-name", "m != e"),
+    ] {
+        let wrong = text.replacen(from, to, 1);
+        let errors = library::load(&Source::new("wrong.lib", wrong.as_str())).err();
+        let (_, error) = errors.unwrap_or_else(|| panic!("{to} is taken")).remove(0);
+        assert_eq!(error.code.name(), code, "{to}");
+        assert!(
+            wrong[error.span.range()].contains(at) || at.contains(&wrong[error.span.range()]),
+            "{to}"
+        );
+    }
+}
+
 /// Values of two words may be torn, which the checksum tells.
 #[test]
 fn torn_values_are_read_again() {

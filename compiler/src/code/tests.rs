@@ -25,6 +25,7 @@ fn program(body: Vec<StmtKind>) -> Program {
         registers: vec![Register { name: Some("a".to_owned()), thread: ThreadId(0) }],
         work_ids: vec!["d".to_owned()],
         crash: None,
+        services: 0,
         objects: Vec::new(),
     }
 }

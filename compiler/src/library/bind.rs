@@ -140,7 +140,7 @@ impl<V: Clone> Environment<V> {
             Expr::Name(name, _) => match (name.as_str(), self.names.get(name)) {
                 ("all", None) => Set::Nodes((1..=program.nodes).map(NodeId).collect()),
                 ("threads", None) => {
-                    Set::Threads((0..program.threads.len()).map(ThreadId).collect())
+                    Set::Threads((0..program.own_threads()).map(ThreadId).collect())
                 }
                 ("here", None) => Set::Nodes(vec![here(self.thread)]),
                 ("me", None) => Set::Threads(vec![self.thread]),
@@ -187,7 +187,7 @@ impl<V: Clone> Environment<V> {
                     Set::Nodes(nodes) => nodes,
                     threads => return Ok(threads),
                 };
-                let all = (0..program.threads.len()).map(ThreadId);
+                let all = (0..program.own_threads()).map(ThreadId);
                 Set::Threads(all.filter(|thread| nodes.contains(&here(*thread))).collect())
             }
             Expr::Union(left, right) => unite(self.set(program, left)?, self.set(program, right)?)?,

@@ -3,6 +3,7 @@
 mod body;
 mod fold;
 mod reach;
+mod service;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,6 +20,7 @@ use lang::source::Span;
 use super::layout::{add, observe, unknown_classes};
 use super::{Bound, Environment, Libraries, as_call, each_call};
 use reach::Broken;
+use service::Serving;
 
 /// How far calls are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,6 +161,8 @@ struct Inliner<'l> {
     wrong: Vec<(usize, Diagnostic)>,
     /// How many statements of bodies were expanded.
     followed: usize,
+    /// Threads that were added, whose bodies are still to be expanded.
+    serving: Vec<Serving<'l>>,
 }
 
 /// The call that is being replaced.
@@ -194,12 +198,14 @@ impl<'l> Inliner<'l> {
             broken: None,
             wrong: Vec::new(),
             followed: 0,
+            serving: Vec::new(),
         }
     }
 
     /// Adds the memory and the objects that the implementations need.
     fn lay_out(&mut self) {
         let used = self.libraries.used(&self.test.program);
+        self.add_services(&used);
         for index in 0..self.test.program.objects.len() {
             let class = self.test.program.objects[index].class.clone();
             let Some((number, library)) = self.libraries.of_class(&class) else { continue };
@@ -233,6 +239,10 @@ impl<'l> Inliner<'l> {
             let body = std::mem::take(&mut self.test.program.threads[index].body);
             let body = self.block(ThreadId(index), body);
             self.test.program.threads[index].body = body;
+        }
+        if let Err((span, reason)) = self.serve() {
+            let error = self.cannot(span, reason);
+            self.errors.push(error);
         }
         let mut remaining = Vec::new();
         let targets = self.targets;
@@ -286,22 +296,28 @@ impl<'l> Inliner<'l> {
             Ok(Some(statements)) => out.extend(statements),
             Ok(None) => out.push(Stmt { kind, unsignaled, span }),
             Err(reason) => {
-                let mut error = Diagnostic::error(Code::CannotInline, span, reason);
-                let broken = self.broken.take();
-                if let Some((number, at)) = self.place.take() {
-                    let text = &self.libraries.all[number].source;
-                    let line = text.line_column(at.start).0;
-                    error = error.help(format!("it is about line {line} of {}", text.name));
-                    let code = broken.as_ref().map_or(Code::WrongBody, |broken| broken.code);
-                    let mut wrong = Diagnostic::error(code, at, error.message.clone());
-                    if let Some(broken) = broken {
-                        wrong = wrong.help(broken.help);
-                    }
-                    self.wrong.push((number, wrong));
-                }
+                let error = self.cannot(span, reason);
                 self.errors.push(error);
             }
         }
+    }
+
+    /// The error at a place of the program; it is also noted at its place in the library's text.
+    fn cannot(&mut self, span: Span, reason: Refused) -> Diagnostic {
+        let mut error = Diagnostic::error(Code::CannotInline, span, reason);
+        let broken = self.broken.take();
+        if let Some((number, at)) = self.place.take() {
+            let text = &self.libraries.all[number].source;
+            let line = text.line_column(at.start).0;
+            error = error.help(format!("it is about line {line} of {}", text.name));
+            let code = broken.as_ref().map_or(Code::WrongBody, |broken| broken.code);
+            let mut wrong = Diagnostic::error(code, at, error.message.clone());
+            if let Some(broken) = broken {
+                wrong = wrong.help(broken.help);
+            }
+            self.wrong.push((number, wrong));
+        }
+        error
     }
 
     /// The statements that replace a call. `None` if its library is not replaced.

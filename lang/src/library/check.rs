@@ -312,6 +312,15 @@ impl Checker<'_> {
     fn implementation(&mut self) {
         let Some(implementation) = &self.library.implementation else { return };
         self.bodies(&implementation.bodies, "the implementation");
+        for service in &implementation.services {
+            if let ParameterKind::Object(class) = &service.parameter.kind {
+                self.class(class, service.span);
+            }
+            self.parameters(std::slice::from_ref(&service.parameter));
+            self.variables.extend(implementation.locals.iter().map(|local| local.name.clone()));
+            // It is in a loop, which it must not leave.
+            self.block(&service.statements, 0);
+        }
     }
 
     fn bodies(&mut self, bodies: &[Body], of: &str) {

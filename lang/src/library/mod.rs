@@ -22,7 +22,7 @@ use crate::source::{Source, Span};
 pub use crate::front::LARGEST_FILE;
 pub use syntax::{
     Body, Case, Event, Expr, Implementation, Item, Memory, Method, Parameter, ParameterKind, Place,
-    Rule, RuleKind, Sequential, Shape, Statement, StatementKind,
+    Rule, RuleKind, Sequential, Service, Shape, Statement, StatementKind,
 };
 pub use words::{Access, Called, Words};
 

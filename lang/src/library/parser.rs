@@ -9,7 +9,10 @@ use std::collections::HashMap;
 
 use super::Library;
 use super::lexer::Kind;
-use super::syntax::{Body, Implementation, Local, Memory, Place, Sequential, Shape};
+use super::syntax::{
+    Body, Implementation, Local, Memory, Parameter, ParameterKind, Place, Sequential, Service,
+    Shape,
+};
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::front::{Cursor, MOST_DIAGNOSTICS, Parse};
 use crate::source::{Source, Span};
@@ -323,6 +326,7 @@ impl Parser<'_> {
             memory: Vec::new(),
             locals: Vec::new(),
             bodies: Vec::new(),
+            services: Vec::new(),
         };
         if self.tokens.accept_text("over") {
             let place = self.tokens.token().span;
@@ -334,9 +338,11 @@ impl Parser<'_> {
                 "memory" | "object" => implementation.memory.push(parser.memory()?),
                 "local" => implementation.locals.push(parser.local()?),
                 "call" => implementation.bodies.push(parser.body()?),
+                "service" => implementation.services.push(parser.service()?),
                 other => {
-                    let error =
-                        parser.tokens.expected("`memory`, `object`, `local`, `call` or `}`");
+                    let error = parser
+                        .tokens
+                        .expected("`memory`, `object`, `local`, `call`, `service` or `}`");
                     return Err(suggested(error, other, recovery::PARTS));
                 }
             }
@@ -380,6 +386,20 @@ impl Parser<'_> {
         let span = start.to(self.tokens.previous());
         let statements = self.block()?;
         Ok(Body { method, parameters, statements, span })
+    }
+
+    fn service(&mut self) -> Parse<Service> {
+        let start = self.tokens.token().span;
+        self.tokens.advance();
+        let (class, _) = self.tokens.name("the name of a class")?;
+        let (name, _) = self.tokens.name("a name for the object")?;
+        for word in ["on", "each", "node"] {
+            self.tokens.expect_text(word)?;
+        }
+        let span = start.to(self.tokens.previous());
+        let kind = ParameterKind::Object(class);
+        let parameter = Parameter { kind, name, default: None, below: None };
+        Ok(Service { parameter, statements: self.block()?, span })
     }
 
     fn place(&mut self) -> Parse<Place> {

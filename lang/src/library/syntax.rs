@@ -251,6 +251,20 @@ pub struct Implementation {
     pub locals: Vec<Local>,
     /// A body for each method.
     pub bodies: Vec<Body>,
+    /// What threads of its own do.
+    pub services: Vec<Service>,
+}
+
+/// `service KV s on each node { … }`: a thread of its own for each object and node, which does this again and
+/// again until the program's threads have ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// The object.
+    pub parameter: Parameter,
+    /// What it does in each round.
+    pub statements: Vec<Statement>,
+    /// Its place.
+    pub span: Span,
 }
 
 /// `local posted per node`.

@@ -14,6 +14,9 @@ impl Library {
         for body in &implementation.bodies {
             in_block(&body.statements, &mut |place| note(place, &mut found));
         }
+        for service in &implementation.services {
+            in_block(&service.statements, &mut |place| note(place, &mut found));
+        }
         in_memory(&implementation.memory, &mut found);
         found
     }

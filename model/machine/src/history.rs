@@ -53,6 +53,8 @@ impl Histories {
         let threads = test.program.threads.len();
         let has_calls: Vec<bool> =
             test.program.threads.iter().map(|thread| !thread.body.is_empty()).collect();
+        // Services make no calls.
+        let own = test.program.own_threads();
         let clock = |thread: usize| Location {
             name: format!("clock {}", thread + 1),
             node: test.program.threads[thread].node,
@@ -65,8 +67,8 @@ impl Histories {
         test.program.locations.extend(added);
         let clocks: Vec<LocationId> = (first..first + threads).map(LocationId).collect();
         let mut calls = Vec::new();
-        for thread in 0..threads {
-            let others = (0..threads).filter(|other| *other != thread && has_calls[*other]);
+        for thread in 0..own {
+            let others = (0..own).filter(|other| *other != thread && has_calls[*other]);
             let others: Vec<usize> = others.collect();
             calls.push(timed(&mut test, ThreadId(thread), &others, &clocks));
         }
@@ -101,7 +103,10 @@ impl Histories {
 
 /// Times the calls of a thread.
 fn timed(test: &mut Test, thread: ThreadId, others: &[usize], clocks: &[LocationId]) -> Vec<Timed> {
-    let body = std::mem::take(&mut test.program.threads[thread.0].body);
+    let mut body = std::mem::take(&mut test.program.threads[thread.0].body);
+    // What ends services is at no place of the text, and is no call.
+    let last = body.iter().rposition(|stmt| stmt.span != Span::default());
+    let rest = body.split_off(last.map_or(0, |last| last + 1));
     let mut calls: Vec<Timed> = Vec::new();
     let mut out = Vec::new();
     let step = |span: Span, kind: StmtKind| Stmt { kind, unsignaled: false, span };
@@ -127,6 +132,7 @@ fn timed(test: &mut Test, thread: ThreadId, others: &[usize], clocks: &[Location
         out.push(stmt);
     }
     end(&calls, &mut out);
+    out.extend(rest);
     test.program.threads[thread.0].body = out;
     calls
 }

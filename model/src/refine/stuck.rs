@@ -290,6 +290,8 @@ pub(super) fn where_stuck(source: &Source, stuck: &Stuck) -> String {
         let number = number + 1;
         words.push_str(&match at {
             None => format!("  thread {number} is done\n"),
+            // A service, which is no thread of the client.
+            Some(span) if *span == Span::default() => String::new(),
             Some(span) => {
                 let (line, call) = (source.line_column(span.start).0, &source.text[span.range()]);
                 format!("  thread {number} does not come back from `{call}` (line {line})\n")

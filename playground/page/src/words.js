@@ -11,7 +11,7 @@ export const MODEL = {
   operator: /(?:[|&;\\*+?!~=✓·^-]|:=)/,
 };
 export const LIBRARY = {
-  keyword: /(?:library|source|class|call|requires|shares|shows|specification|marked|written|consistency|sequential|linearizable|implementation|memory|object|local|over|of|calls|words|locations|also|like|before|equal|by|per|on|each|node|thread|id|at|home|idle|from|to|for|in|if|else|loop|while|break|skip|returns?|reads|writes|when|let|rec|and|or|not|exists|acyclic|irreflexive|empty|as|include|table|where|end)\b/,
+  keyword: /(?:library|source|class|call|requires|shares|shows|specification|marked|written|consistency|sequential|service|linearizable|implementation|memory|object|local|over|of|calls|words|locations|also|like|before|equal|by|per|on|each|node|thread|id|at|home|idle|from|to|for|in|if|else|loop|while|break|skip|returns?|reads|writes|when|let|rec|and|or|not|exists|acyclic|irreflexive|empty|as|include|table|where|end)\b/,
   builtin: /(?:a(?:CR|CW|CAS|MF|WT|NLR|NRW|NAR|NRR|NLW|RF|GF)|po|rf|mo|rb|so|hb)\b/,
   operator: /(?::=|\.\.|<=|>=|[|&;\\*+?!~@=<>✓·^≠-])/,
 };

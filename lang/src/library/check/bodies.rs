@@ -17,6 +17,13 @@ pub fn check(library: &Library, sink: &mut Sink) {
     let Some(implementation) = &library.implementation else { return };
     sizes(library.memory.iter().chain(&implementation.memory), sink);
     returns(library, &implementation.bodies, sink);
+    for service in &implementation.services {
+        if let Some(span) = returned(&service.statements) {
+            let message = "expected no `return` in a service, found one";
+            let help = "it is a thread of its own, and nobody calls it";
+            sink.push(Diagnostic::error(Code::ReturnNotLast, span, message).help(help));
+        }
+    }
     recursion(library, implementation, sink);
 }
 

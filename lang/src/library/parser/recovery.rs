@@ -9,7 +9,7 @@ use crate::front::{MOST_DIAGNOSTICS, Parse};
 use crate::source::Span;
 
 /// The words that begin parts of a sequential object or an implementation.
-pub(super) const PARTS: [&str; 4] = ["memory", "object", "local", "call"];
+pub(super) const PARTS: [&str; 5] = ["memory", "object", "local", "call", "service"];
 
 impl Parser<'_> {
     /// Goes on to the next section. The one with the error began at `start`.
