@@ -283,8 +283,11 @@ fn growth() {
 /// Every shipped library at its default bounds.
 fn refinement() {
     let mut rows = Vec::new();
-    for (name, _) in model::library::SHIPPED {
-        let took = litmus(&["refine", name, "-j", "2"]);
+    let libraries = model::library::SHIPPED.iter().map(|(name, _)| (*name, &[][..]));
+    // Of those with two keys or more calls, all clients of three calls.
+    let objects = model::library::OBJECTS.iter().map(|(name, _)| (*name, &["--size", "3"][..]));
+    for (name, bounds) in libraries.chain(objects) {
+        let took = litmus(&[&["refine", name, "-j", "2"], bounds].concat());
         let clients = took.output["clients"].as_u64().unwrap_or(0);
         rows.push((
             clients,
@@ -304,5 +307,7 @@ fn refinement() {
         &["library", "verdict", "clients up to symmetry", "seconds", "clients per second", "MiB"],
         &rows,
     );
-    println!("\n`litmus refine LIBRARY -j 2` at its default bounds.");
+    println!(
+        "\n`litmus refine LIBRARY -j 2` at its default bounds; of the objects in model/objects, with `--size 3`."
+    );
 }

@@ -1,13 +1,18 @@
 //! Objects whose specification is a sequential object: those of `model/objects` are linearizable in small
 //! clients, and each broken variant is refuted, with the smallest client.
 
+use std::collections::BTreeSet;
+
+use compiler::library::{Depth, inline};
 use lang::library::Library;
+use lang::outcome::{Observable, Observed};
+use lang::program::LocationId;
 use lang::source::Source;
 use model::allowed::{Options, Question};
 use model::refine::{
     Answer, Bounds, Client, Counterexample, MOST, Refinement, Wrong, clients, text,
 };
-use model::{library, models};
+use model::{library, machine, models};
 
 fn object(name: &str) -> Library {
     let known = library::OBJECTS.iter().find(|(known, _)| *known == name).expect("it is there").1;
@@ -231,6 +236,13 @@ fn services_do_what_they_are_sent() {
         ("      s.done@here := m\n    }\n  }", "    }\n  }"),
     ];
     refuted("kv-tracker", &early, up_to(2, 1, 2), Wrong::History, &twice);
+    // It acknowledges, and then waits for what never comes.
+    let waits = [(
+        "s.done@here := m\n",
+        "s.done@here := m\n      loop { w := s.index@here[0]; if w = 7 { break } }\n",
+    )];
+    let told = ["a service never comes to the end of its round"];
+    refuted("kv-tracker", &waits, up_to(1, 1, 1), Wrong::Stuck, &told);
     let never = [("if m != d {", "if m = 1 {")];
     let told = ["does not come back from `a1 := Insert(o, 0, 1)`"];
     refuted("kv-tracker", &never, up_to(1, 1, 1), Wrong::Stuck, &told);
@@ -244,6 +256,8 @@ fn wrong_services_are_told() {
         ("s.done@here := m\n", "return m\n", "return-not-last", "return m"),
         ("s.done@here := m\n", "break\n", "break-outside-loop", "break"),
         ("on each node {", "on every node {", "syntax", "every"),
+        ("service Tracked s", "service NLock s", "unknown-class", "service NLock s on each node"),
+        ("s.done@here := m\n", "u := Lookup(s, 0)\n", "recursive-implementation", "Lookup(s, 0)"),
         (
             "service Tracked s",
             "service Tracker s",
@@ -411,4 +425,49 @@ fn sequential_objects_wait_and_count() {
         }
     }
     assert!(ended.0 > 0 && ended.1 > 0, "{ended:?}");
+}
+
+/// A service sees what threads have put before they ended; a library that calls reach at two levels has its
+/// memory, and its services, once.
+#[test]
+fn services_see_the_last_messages() {
+    let relay = "library relay\nclass Relay\ncall Send(Relay r, value v)\n\
+        sequential {\n memory Relay.last\n call Send(Relay r, value v) { r.last := v }\n} linearizable\n\
+        implementation over rdma-wait-rmw {\n memory Relay.mail on each node\n\
+        memory Relay.copy on each node\n\
+        service Relay r on each node { m := r.mail@here; c := r.copy@here\n if m != c { r.copy@here := m } }\n\
+        call Send(Relay r, value v) { for n in all { ~r.mail@n := v } }\n}\n";
+    let outer = "library outer\nclass Outer\ncall Tell(Outer o, value v)\n\
+        sequential {\n memory Outer.last\n call Tell(Outer o, value v) { o.last := v }\n} linearizable\n\
+        implementation over rdma-wait-rmw {\n object Outer.relay : Relay at home\n\
+        call Tell(Outer o, value v) { Send(o.relay, v) }\n}\n";
+    let mut libraries = library::shipped().clone();
+    libraries.all.extend(
+        [("relay", relay), ("outer", outer)]
+            .map(|(name, text)| std::sync::Arc::new(loaded(name, text))),
+    );
+    let text = "litmus x\nmodel rdma-wait-rmw\n\n  Relay r\n  Outer o\n  ---\n  Send(r, 1) || Tell(o, 2)\n";
+    let source = Source::new("x", text);
+    let test = lang::litmus::load_with(&source, libraries.words()).0.expect("it is right");
+    let inlined = inline(&test, &libraries, Depth::Full).expect("it has implementations");
+    let program = &inlined.program;
+    assert_eq!((program.threads.len(), program.services), (6, 4));
+    let names: BTreeSet<&str> = program.locations.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names.len(), program.locations.len(), "{names:?}");
+    // What the copies hold in the end.
+    let mut shown = inlined.clone();
+    let copies = program.locations.iter().enumerate().filter(|(_, one)| one.name.contains("copy"));
+    shown.observables = copies
+        .map(|(index, one)| Observable::new(&one.name, Observed::Location(LocationId(index))))
+        .collect();
+    shown.shown = shown.observables.len();
+    let variant = machine::Variant::from_name("rdma-wait-rmw").expect("it is known");
+    let found = machine::explore(&shown, variant, machine::Limits::default()).expect("it runs");
+    let all: BTreeSet<Vec<String>> = found
+        .outcomes
+        .iter()
+        .map(|outcome| outcome.0.iter().map(ToString::to_string).collect())
+        .collect();
+    assert!(found.complete);
+    assert_eq!(all, BTreeSet::from([["1", "1", "2", "2"].map(str::to_owned).to_vec()]));
 }

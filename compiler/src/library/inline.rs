@@ -5,7 +5,7 @@ mod fold;
 mod reach;
 mod service;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use lang::Test;
 use lang::diagnostic::{Code, Diagnostic};
@@ -48,6 +48,7 @@ pub fn inline(test: &Test, libraries: &Libraries, depth: Depth) -> Result<Test, 
     super::prepare(test, libraries)?;
     let mut test = super::bound(test, libraries)?;
     test.expectations = test.expectations.iter().filter_map(of_implementation).collect();
+    let mut laid_out = LaidOut::default();
     for round in 0..=DEEPEST {
         let mut targets: BTreeSet<usize> = match depth {
             Depth::Full => libraries.used(&test.program).into_iter().collect(),
@@ -63,6 +64,7 @@ pub fn inline(test: &Test, libraries: &Libraries, depth: Depth) -> Result<Test, 
             return Err(vec![recursive(&test, libraries)]);
         }
         let mut inliner = Inliner::new(test, libraries, &targets);
+        inliner.laid_out = laid_out;
         inliner.lay_out();
         if inliner.errors.is_empty() {
             inliner.threads();
@@ -70,7 +72,7 @@ pub fn inline(test: &Test, libraries: &Libraries, depth: Depth) -> Result<Test, 
         if !inliner.errors.is_empty() {
             return Err(inliner.errors);
         }
-        test = inliner.test;
+        (test, laid_out) = (inliner.test, inliner.laid_out);
         if depth != Depth::Full {
             break;
         }
@@ -163,7 +165,12 @@ struct Inliner<'l> {
     followed: usize,
     /// Threads that were added, whose bodies are still to be expanded.
     serving: Vec<Serving<'l>>,
+    /// What has its memory already, from earlier rounds too.
+    laid_out: LaidOut,
 }
+
+/// Objects by their library's number and their index; libraries themselves without.
+type LaidOut = HashSet<(usize, Option<usize>)>;
 
 /// The call that is being replaced.
 struct Site<'l> {
@@ -199,6 +206,7 @@ impl<'l> Inliner<'l> {
             wrong: Vec::new(),
             followed: 0,
             serving: Vec::new(),
+            laid_out: LaidOut::default(),
         }
     }
 
@@ -209,7 +217,7 @@ impl<'l> Inliner<'l> {
         for index in 0..self.test.program.objects.len() {
             let class = self.test.program.objects[index].class.clone();
             let Some((number, library)) = self.libraries.of_class(&class) else { continue };
-            if !self.targets.contains(&number) {
+            if !self.targets.contains(&number) || !self.laid_out.insert((number, Some(index))) {
                 continue;
             }
             for memory in implementation_memory(library) {
@@ -221,6 +229,9 @@ impl<'l> Inliner<'l> {
             }
         }
         for number in self.targets.iter().filter(|number| used.contains(number)) {
+            if !self.laid_out.insert((*number, None)) {
+                continue;
+            }
             let library = &self.libraries.all[*number];
             for memory in implementation_memory(library) {
                 if memory.class.is_none() {

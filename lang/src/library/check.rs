@@ -313,8 +313,11 @@ impl Checker<'_> {
         let Some(implementation) = &self.library.implementation else { return };
         self.bodies(&implementation.bodies, "the implementation");
         for service in &implementation.services {
-            if let ParameterKind::Object(class) = &service.parameter.kind {
-                self.class(class, service.span);
+            if let ParameterKind::Object(class) = &service.parameter.kind
+                && !self.library.classes.contains(class)
+            {
+                let message = format!("expected a class of the library, found `{class}`");
+                self.error(Code::UnknownClass, service.span, message, None);
             }
             self.parameters(std::slice::from_ref(&service.parameter));
             self.variables.extend(implementation.locals.iter().map(|local| local.name.clone()));

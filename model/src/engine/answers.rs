@@ -2,12 +2,13 @@
 
 use lang::Test;
 use lang::cat::model::Model;
+use lang::source::Span;
 
 use super::shipped::is_shipped;
 use super::{Disagreement, Engine, Found, Refusal, Request};
 use crate::allowed::{Allowed, Question};
 use crate::bound::Complete;
-use crate::machine::{self, Ending, Variant};
+use crate::machine::{self, Ending, Place, Places, Variant};
 
 /// What a machine shows is what its model allows only as far as the two are known to mean the same: the text
 /// of one's own model may name a machine and say something else.
@@ -60,7 +61,8 @@ pub fn explore(test: &Test, model: &Model, request: &Request<'_>) -> Result<Foun
     let mut blocked = Vec::new();
     let complete = Complete::explored(&found);
     if found.outcomes.is_empty() && complete.is_some() {
-        blocked = found.blocked.iter().map(|blocked| blocked.span).collect();
+        let places = found.blocked.iter().map(|blocked| blocked.span);
+        blocked = places.filter(|at| !is_of_service(*at)).collect();
     }
     let allowed = Allowed {
         outcomes: found.outcomes,
@@ -70,8 +72,21 @@ pub fn explore(test: &Test, model: &Model, request: &Request<'_>) -> Result<Foun
         ..Allowed::default()
     };
     let explored = Some((found.states, found.transitions));
-    let ending = if is_shipped(model) { ending } else { Ending::Unknown };
+    let ending = if is_shipped(model) { without_services(ending) } else { Ending::Unknown };
     Ok(Found { allowed, by: Engine::Explore, explored, ending, ..Found::default() })
+}
+
+/// Whether a place is none in the text: services of implementations are at none.
+fn is_of_service(at: Span) -> bool {
+    at == Span::default()
+}
+
+/// Ways to wait for ever, without the services that go on all the time.
+fn without_services(ending: Ending) -> Ending {
+    let Ending::NotAlways(ways) = ending else { return ending };
+    let shown = |place: Option<Place>| place.filter(|place| !is_of_service(place.at()));
+    let way = |way: Places| way.into_iter().map(shown).collect();
+    Ending::NotAlways(ways.into_iter().map(way).collect())
 }
 
 /// Puts two answers together. What is complete must hold all of the other.

@@ -22,7 +22,7 @@ use lang::source::{Source, Span};
 use super::answer::{Answer, Counterexample, Wrong};
 use super::clients::{Client, Op};
 use super::steps::numbered;
-use super::stuck::{STATES, where_stuck};
+use super::stuck::{SERVICE_STUCK, STATES, where_stuck};
 use super::text::{kept, text};
 use super::{NOT_CLIENTS, Refinement};
 use crate::allowed::Options;
@@ -31,6 +31,9 @@ use crate::machine::{Exploration, Histories, Limits, Stuck, Variant, Witness};
 use crate::sequential::object::{Call, Objects};
 use order::{Happened, History, Progress};
 use picture::{Drawn, picture};
+
+/// Why a history is wrong.
+const NO_ORDER: &str = "No order of the calls gives these results, if a call that returned before another began comes first.";
 
 /// A call in a client's text.
 struct Written {
@@ -219,11 +222,7 @@ impl Timed<'_> {
             Witness::Steps(steps) => numbered(&steps),
             _ => "  (a limit was reached before its steps were found again)\n".to_owned(),
         };
-        let forbidden = format!(
-            "{}\nNo order of the calls gives these results, if a call that returned before another began \
-             comes first.",
-            self.picture(&history)
-        );
+        let forbidden = format!("{}\n{NO_ORDER}", self.picture(&history));
         let names = self.test.observables.iter().map(|observable| observable.name.clone());
         Counterexample {
             wrong: Wrong::History,
@@ -258,6 +257,8 @@ impl Timed<'_> {
     fn is_stuck(&self, stuck: &Stuck) -> Result<Option<Answer>, String> {
         let line = |span: Span| self.source.line_column(span.start).0;
         let came = |written: &Written| match stuck.at[written.thread] {
+            // Behind its calls, a thread ends services; that is at no place.
+            Some(at) if at == Span::default() => Progress::Returned,
             Some(at) if line(written.span) == line(at) => Progress::Begun,
             Some(at) if line(written.span) > line(at) => Progress::NotBegun,
             _ => Progress::Returned,
@@ -271,6 +272,14 @@ impl Timed<'_> {
                 happened.result = None;
             }
         }
+        if self.written.iter().all(|written| came(written) == Progress::Returned) {
+            return Ok(Some(self.stuck(stuck, came, SERVICE_STUCK.to_owned())));
+        }
+        // What they have returned may be wrong already.
+        if history.order(false)?.is_none() {
+            let forbidden = format!("{}\n{NO_ORDER}", self.picture(&history));
+            return Ok(Some(self.stuck(stuck, came, forbidden)));
+        }
         let Some(order) = history.order(true)? else { return Ok(None) };
         let ways = order
             .iter()
@@ -280,6 +289,17 @@ impl Timed<'_> {
              order:\n\n{}",
             ways.collect::<String>()
         );
+        Ok(Some(self.stuck(stuck, came, forbidden)))
+    }
+
+    /// A state from which no execution ends, and why that refutes the implementation.
+    fn stuck(
+        &self,
+        stuck: &Stuck,
+        came: impl Fn(&Written) -> Progress,
+        forbidden: String,
+    ) -> Answer {
+        let word = |register: RegisterId| stuck.registers.get(register.0).copied();
         let returned = self.test.observables.iter().filter_map(|observable| {
             let Observed::Register(register) = observable.what else { return None };
             let of =
@@ -287,12 +307,12 @@ impl Timed<'_> {
             self.written.iter().find(of)?;
             Some((observable.name.clone(), Value::of_word(word(register)?)))
         });
-        Ok(Some(Answer::Refuted(Box::new(Counterexample {
+        Answer::Refuted(Box::new(Counterexample {
             wrong: Wrong::Stuck,
             program: self.source.text.clone(),
             outcome: returned.collect(),
             execution: where_stuck(self.source, stuck),
             forbidden,
-        }))))
+        }))
     }
 }

@@ -133,6 +133,13 @@ impl Refinement {
         let program = text(client, self.library(), None);
         let source = Source::new("client", program.clone());
         let halt = halt(client, test, &source, stuck);
+        let is_done = |(done, thread): (&usize, &(u32, Vec<Op>))| *done == thread.1.len();
+        if halt.done.iter().zip(&client.threads).all(is_done) {
+            let (wrong, outcome) = (Wrong::Stuck, halt.returned);
+            let (execution, forbidden) = (where_stuck(&source, stuck), SERVICE_STUCK.to_owned());
+            let found = Counterexample { wrong, program, outcome, execution, forbidden };
+            return Ok(Some(ByMachine::Decided(Answer::Refuted(Box::new(found)))));
+        }
         let allows = match self.specification_goes_on(client, &halt, options)? {
             Said::GoesOn(allows) => allows,
             Said::Stuck => return Ok(None),
@@ -282,6 +289,10 @@ impl Refinement {
         })
     }
 }
+
+/// What is said if all calls have returned, and no steps lead to the end all the same.
+pub(super) const SERVICE_STUCK: &str =
+    "All calls have returned, and a service never comes to the end of its round.";
 
 /// Where threads do not come back from, in words.
 pub(super) fn where_stuck(source: &Source, stuck: &Stuck) -> String {

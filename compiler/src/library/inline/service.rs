@@ -1,7 +1,9 @@
 //! Threads that implementations have of their own.
 //!
 //! Each object has one on each node. It does its rounds until all threads of the program have ended, which
-//! it learns from words on its node, one for each thread: a thread's last statements set them, on all nodes.
+//! it learns from words on its node, one for each thread: a thread's last statements put them to all nodes, its
+//! own too. They are read before a round that is the last if all are set. So that round sees whatever the
+//! threads put to the node before they ended.
 
 use std::collections::HashMap;
 
@@ -32,7 +34,8 @@ impl<'l> Inliner<'l> {
         for object in 0..self.test.program.objects.len() {
             let class = self.test.program.objects[object].class.clone();
             let Some((number, library)) = libraries.of_class(&class) else { continue };
-            if !self.targets.contains(&number) || !used.contains(&number) {
+            let is_known = self.laid_out.contains(&(number, Some(object)));
+            if is_known || !self.targets.contains(&number) || !used.contains(&number) {
                 continue;
             }
             for service in library.implementation.iter().flat_map(|all| &all.services) {
@@ -57,7 +60,6 @@ impl<'l> Inliner<'l> {
             return;
         }
         for thread in 0..program.threads.len() {
-            let here = program.threads[thread].node;
             for node in (1..=program.nodes).map(NodeId) {
                 let location = LocationId(program.locations.len());
                 program.locations.push(Location {
@@ -67,15 +69,12 @@ impl<'l> Inliner<'l> {
                     origin: Origin::Unnamed,
                     span: Span::default(),
                 });
-                let kind = match node == here {
-                    true => StmtKind::Write { location, value: Expr::Constant(1) },
-                    false => StmtKind::Put {
-                        target: location,
-                        source: PutSource::Value(Expr::Constant(1)),
-                        id: None,
-                        queue_pair: 0,
-                        inline: false,
-                    },
+                let kind = StmtKind::Put {
+                    target: location,
+                    source: PutSource::Value(Expr::Constant(1)),
+                    id: None,
+                    queue_pair: 0,
+                    inline: false,
                 };
                 program.threads[thread].body.push(plain(kind));
             }
@@ -103,14 +102,16 @@ impl<'l> Inliner<'l> {
     ) -> Result<Vec<Stmt>, Refused> {
         let known = self.test.program.registers.len();
         let node = self.test.program.threads[thread.0].node;
-        let mut leave = vec![plain(StmtKind::Break)];
+        let is_last = self.register(thread);
+        let value = Expr::Constant(1);
+        let mut round = vec![plain(StmtKind::Assign { register: is_last, value })];
         for other in (0..self.test.program.own_threads()).rev() {
             let register = self.register(thread);
             let location = self.locations.get(&ended(node, other)).copied();
             let location = location.ok_or("expected a word that ends a service, found none")?;
-            let then = std::mem::take(&mut leave);
+            let then = std::mem::take(&mut round);
             let condition = Expr::Register(register);
-            leave = vec![
+            round = vec![
                 plain(StmtKind::Read { register, location }),
                 plain(StmtKind::If { condition, then, otherwise: Vec::new() }),
             ];
@@ -128,9 +129,12 @@ impl<'l> Inliner<'l> {
             object: name,
             method: "service".to_owned(),
         };
-        self.statements(&mut site, &service.statements, &mut leave)?;
-        self.forget(known, thread, Span::default(), &mut leave);
-        Ok(vec![plain(StmtKind::Loop(leave))])
+        self.statements(&mut site, &service.statements, &mut round)?;
+        let condition = Expr::Register(is_last);
+        let then = vec![plain(StmtKind::Break)];
+        round.push(plain(StmtKind::If { condition, then, otherwise: Vec::new() }));
+        self.forget(known, thread, Span::default(), &mut round);
+        Ok(vec![plain(StmtKind::Loop(round))])
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::diagnostic::{Code, Diagnostic};
 use crate::front::Sink;
 use crate::library::syntax::{
-    Body, Expr, Implementation, Memory, ParameterKind, Statement, StatementKind as Kind,
+    Body, Expr, Implementation, Memory, ParameterKind, Service, Statement, StatementKind as Kind,
 };
 use crate::library::{Library, MOST_WORDS};
 use crate::source::Span;
@@ -22,6 +22,18 @@ pub fn check(library: &Library, sink: &mut Sink) {
             let message = "expected no `return` in a service, found one";
             let help = "it is a thread of its own, and nobody calls it";
             sink.push(Diagnostic::error(Code::ReturnNotLast, span, message).help(help));
+        }
+        let Service { parameter, statements, span } = service.clone();
+        let (method, parameters) = (String::new(), vec![parameter]);
+        let body = Body { method, parameters, statements, span };
+        let mut calls = Vec::new();
+        own_calls(library, &body, &body.statements, &mut calls);
+        if let Some((name, span)) = calls.first() {
+            let message =
+                format!("expected no call of `{name}` in a service of its library, found one");
+            let help = "a service works on memory; it may call other libraries";
+            let error = Diagnostic::error(Code::RecursiveImplementation, *span, message);
+            sink.push(error.help(help));
         }
     }
     recursion(library, implementation, sink);

@@ -136,7 +136,7 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn class(&mut self, class: &str, span: Span) {
+    fn class(&mut self, class: &str, span: Span) {
         let library = self.library;
         let inner = library.implementation.iter().flat_map(|all| &all.memory);
         let inner = inner.filter_map(|memory| memory.object.as_deref());
