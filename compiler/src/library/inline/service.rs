@@ -1,9 +1,9 @@
 //! Threads that implementations have of their own.
 //!
-//! Each object has one on each node. It does its rounds until all threads of the program have ended, which it
-//! learns from words on its node, one for each thread: a thread's last statements put them to all nodes, its own
-//! too. They are read before a round, which is the last if all are set. So that round sees whatever the threads
-//! put to the node before they ended.
+//! Each object has one on each node. It does its rounds until all threads of the program have ended, which
+//! it learns from words on its node, one for each thread: a thread's last statements put them to all nodes,
+//! its own too. They are read before a round, which is the last if all are set. So that round sees whatever
+//! the threads put to the node before they ended.
 
 use std::collections::HashMap;
 
