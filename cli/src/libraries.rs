@@ -16,7 +16,7 @@ use lang::mutex::{self, lock};
 use lang::source::Source;
 use model::allowed::{MISUSES, Options, Question, limit_reached};
 use model::engine::Request;
-use model::library::{OBJECTS, SHIPPED, load, shipped};
+use model::library::{load, shipped, texts};
 use model::models::UNDER_LIBRARIES;
 use model::refine;
 
@@ -171,7 +171,7 @@ pub fn recorded(texts: &[LibraryText]) -> Result<(Libraries, Vec<String>), Vec<P
         match loaded(&Source::new(path.as_str(), text.as_str())) {
             Ok(library) => {
                 let name = &library.name;
-                if SHIPPED.iter().any(|(known, shipped)| known == name && shipped != text) {
+                if shipped_text(name).is_some_and(|shipped| shipped != text) {
                     remarks.push(format!(
                         "the library `{name}` is that of {path}, another text than the shipped one"
                     ));
@@ -267,8 +267,7 @@ fn misuses(
 
 /// The text of a shipped library.
 fn shipped_text(name: &str) -> Option<&'static str> {
-    let mut all = SHIPPED.iter().chain(OBJECTS);
-    all.find(|(known, _)| *known == name).map(|(_, text)| *text)
+    texts().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
 /// A shipped library by name, or one of a file.
@@ -276,12 +275,11 @@ fn shipped_text(name: &str) -> Option<&'static str> {
 /// # Errors
 /// All that is wrong with the file, or that there is none.
 pub fn by_name(name: &str) -> Result<Library, Vec<Problem>> {
-    let all = || SHIPPED.iter().chain(OBJECTS);
     if let Some(text) = shipped_text(name) {
         return loaded(&Source::new(format!("{name}.lib"), text));
     }
     if !name.contains(['.', '/']) && !Path::new(name).exists() {
-        let known: Vec<&str> = all().map(|(known, _)| *known).collect();
+        let known: Vec<&str> = texts().map(|(known, _)| *known).collect();
         let message = "expected a shipped library or a file, found neither".to_owned();
         let help = match lang::diagnostic::nearest(name, known.iter().copied()) {
             Some(near) => {
@@ -303,7 +301,7 @@ pub fn wrong_at_calls(library: &Library, libraries: &Libraries, models: &Models)
 
 /// The same; nothing for shipped libraries, of which a test says that nothing is wrong.
 pub fn wrong_in_bodies(library: &Library, libraries: &Libraries) -> Vec<Problem> {
-    match SHIPPED.iter().chain(OBJECTS).any(|(_, text)| *text == library.source.text) {
+    match texts().any(|(_, text)| *text == library.source.text) {
         true => Vec::new(),
         false => wrong_at_calls(library, libraries, &Models::default()),
     }

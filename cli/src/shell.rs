@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use evidence::device::FabricInfo;
-use evidence::record::{Header, LibraryText, NodeInfo};
+use evidence::record::{Header, NodeInfo};
 use evidence::reports::{Shell, Source};
 use executor::rounds::Parameters;
 use serde_json::Value as Json;
@@ -29,10 +29,16 @@ impl Shell for CommandLine {
 
     fn explain(&self, header: &Header, file: &str, model: &str, outcome: &str) -> String {
         let [file, model, outcome] = [file, model, outcome].map(quote);
-        let library = |one: &LibraryText| format!(" --library {}", quote(&one.path));
-        let libraries: String = header.libraries.iter().map(library).collect();
-        format!("litmus explain {file} --model {model}{libraries} --outcome {outcome}")
+        let mut words = vec![format!("litmus explain {file} --model {model}")];
+        words.extend(libraries(header));
+        words.push(format!("--outcome {outcome}"));
+        words.join(" ")
     }
+}
+
+/// The libraries of files that a record names.
+fn libraries(header: &Header) -> impl Iterator<Item = String> + '_ {
+    header.libraries.iter().map(|one| format!("--library {}", quote(&one.path)))
 }
 
 /// The command that does the same run again: the one that was recorded, or else one made of what is known.
@@ -202,7 +208,7 @@ fn command(header: &Header, paths: &[&str], model: Option<&str>) -> String {
         words.push(format!("-n {} --seed {}", header.iterations, header.seed));
     }
     words.extend(header.faults.iter().map(|fault| format!("--fault {}", quote(fault))));
-    words.extend(header.libraries.iter().map(|one| format!("--library {}", quote(&one.path))));
+    words.extend(libraries(header));
     let chosen = match model {
         Some(model) => vec![model.to_owned()],
         None => header.models.iter().map(|model| argument(&model.name)).collect(),

@@ -8,6 +8,7 @@ mod bind;
 mod bound;
 mod inline;
 mod layout;
+pub mod misuse;
 
 use std::sync::Arc;
 

@@ -22,6 +22,11 @@ impl Span {
         Self::new(self.start.min(other.start), self.end.max(other.end))
     }
 
+    /// Whether it is at no place of a text, as the statements of services that implementations add.
+    pub fn is_nowhere(self) -> bool {
+        self == Self::default()
+    }
+
     /// The span as a range of byte offsets.
     pub fn range(self) -> Range<usize> {
         self.start..self.end

@@ -120,6 +120,17 @@ impl<'a> Request<'a> {
         Limits { deadline: self.limits.deadline.or_else(end), ..self.limits.clone() }
     }
 
+    /// The limits of an exploration that begins now.
+    pub(crate) fn machine_limits(&self) -> machine::Limits {
+        let all = machine::Limits::default();
+        let memory = self.memory.map(|memory| usize::try_from(memory).unwrap_or(usize::MAX));
+        machine::Limits {
+            states: self.max_states.unwrap_or(all.states),
+            memory: memory.unwrap_or(all.memory),
+            until: self.limits(),
+        }
+    }
+
     /// The request as the engine smt takes it, asked now.
     pub fn options(&self) -> Options {
         Options { solver: self.solver, limits: self.limits(), loop_bound: self.loops }

@@ -27,6 +27,11 @@ pub const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/librari
 /// Larger objects, by name: every file in `model/objects`. Their specifications are sequential objects.
 pub const OBJECTS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
+/// The texts of both, by name.
+pub fn texts() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    SHIPPED.iter().chain(OBJECTS)
+}
+
 /// The shipped libraries and objects. Those whose text is wrong are left out, which a test excludes.
 pub fn shipped() -> &'static Libraries {
     static LOADED: OnceLock<Libraries> = OnceLock::new();
@@ -35,7 +40,7 @@ pub fn shipped() -> &'static Libraries {
             let source = Source::new(format!("{name}.lib"), *text);
             load(&source).ok().filter(|library| library.base.is_none()).map(Arc::new)
         };
-        Libraries { all: SHIPPED.iter().chain(OBJECTS).filter_map(load).collect() }
+        Libraries { all: texts().filter_map(load).collect() }
     })
 }
 

@@ -11,7 +11,7 @@ pub(crate) mod object;
 mod program;
 mod rules;
 
-use compiler::library::{Libraries, each_call, prepare};
+use compiler::library::{Libraries, prepare};
 use lang::Test;
 use lang::diagnostic::{Code, Diagnostic};
 use lang::outcome::Condition;
@@ -25,12 +25,8 @@ pub use explore::{Order, Taken};
 
 /// Whether a test calls a sequential object.
 pub fn is_called(test: &Test, libraries: &Libraries) -> bool {
-    let mut found = false;
-    each_call(&test.program, &mut |_, call, _| {
-        let resolved = libraries.resolve(&test.program, call);
-        found |= resolved.is_some_and(|resolved| resolved.library.sequential.is_some());
-    });
-    found
+    let used = libraries.used(&test.program);
+    used.iter().any(|number| libraries.all[*number].sequential.is_some())
 }
 
 /// How many states are visited to see whether all orders break a rule of a library.
@@ -119,12 +115,9 @@ fn with<T>(
     if !wrong.is_empty() {
         return Err(Refusal::Bad(wrong));
     }
-    let mut limits = Limits { until: request.limits(), ..Limits::default() };
-    if let Some(memory) = request.memory {
-        limits.memory = usize::try_from(memory).unwrap_or(usize::MAX);
-    }
     let few = request.engine.explores_loops().then_some(STATES_OF_AUTO);
-    limits.states = request.max_states.or(few).unwrap_or(limits.states);
+    let max_states = request.max_states.or(few);
+    let limits = Request { max_states, ..request.clone() }.machine_limits();
     let until = limits.until.clone();
     let asked = until.within(|| ask(&prepared.test, &limits));
     asked.map_err(|reached| Refusal::Unsupported(reached.to_string()))?

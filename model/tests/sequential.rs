@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use lang::Test;
+use lang::cat::model::Model;
 use lang::diagnostic::{Code, Diagnostic};
 use lang::outcome::{Outcome, Value};
 use lang::source::Source;
@@ -26,9 +27,11 @@ fn test(text: &str) -> Test {
 }
 
 fn asked(test: &Test, engine: Engine) -> Result<model::engine::Found, Refusal> {
-    let model =
-        models::load_shipped("rdma-wait-rmw").expect("it is shipped").expect("it loads").model;
-    ask(test, &model, &Request { engine, ..Request::default() })
+    ask(test, &model(), &Request { engine, ..Request::default() })
+}
+
+fn model() -> Model {
+    models::load_shipped("rdma-wait-rmw").expect("it is shipped").expect("it loads").model
 }
 
 /// A call, on objects that all programs here have.
@@ -237,8 +240,7 @@ fn rules_of_libraries_are_kept() {
             panic!("{body} is taken")
         };
         assert_eq!(errors[0].code, code, "{body}");
-        let model = models::load_shipped("rdma-wait-rmw").expect("shipped").expect("loads").model;
-        let wrong = model::asking::wrong_under(&test, &[&model], model::library::shipped());
+        let wrong = model::asking::wrong_under(&test, &[&model()], model::library::shipped());
         assert_eq!(wrong[0].code, code, "{body}");
     }
     let sometimes = format!("{head}  Acq(l) || Acq(l)\n  Rel(l) || \n");
@@ -272,8 +274,7 @@ fn programs_that_do_not_end_are_asked_about() {
     assert_eq!(found.allowed.outcomes.len(), 1);
     assert!(matches!(found.ending, Ending::NotAlways(_)));
     let many = test(&format!("{head}  loop {{ a := Add(x, 1) }} || b := Read(x)\n"));
-    let model = models::load_shipped("rdma-wait-rmw").expect("shipped").expect("loads").model;
-    let found = ask(&many, &model, &Request { max_states: Some(50), ..Request::default() });
+    let found = ask(&many, &model(), &Request { max_states: Some(50), ..Request::default() });
     let found = found.expect("it can be asked").allowed;
     assert!(found.complete.is_none() && found.reason.is_some_and(|why| why.contains("50 states")));
 }

@@ -134,8 +134,9 @@ fn explain_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
         sink.terminal.note(&format!("explained under {name}; the test also names {others}"));
     }
     let mut shown = Shown { arguments, source: &source, count: 0, is_drawn: false };
+    let has_orders = sequential::is_called(&test, libraries);
     for subject in &subjects {
-        if sequential::is_called(&test, libraries) {
+        if has_orders {
             let ordered = shown.orders(subject, &test, &request, sink);
             ordered.unwrap_or_else(|refusal| refuse(&source, refusal.into_diagnostics(), sink));
             continue;

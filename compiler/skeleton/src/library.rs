@@ -10,6 +10,7 @@ use lang::source::Span;
 
 use super::build::{Builder, Shape, Unsupported};
 use super::{Condition, EventId, Guard, Misuse, Origin, Stamp, Value, ValueId};
+use compiler::library::misuse::{self, Said};
 use compiler::library::{Bound, Environment, Resolved, as_call};
 
 /// What is known about each thread's use of objects: what it holds, and how often it called which method.
@@ -108,7 +109,7 @@ impl Builder<'_> {
             let large = self.non_zero(large);
             let guard = self.and(self.live, large);
             let message = format!("a word is not below {LARGEST_WORD}");
-            self.misuse(guard, Code::WordTooLarge, message, span, None);
+            self.misuse(guard, (Code::WordTooLarge, message), span, None);
         }
     }
 
@@ -259,22 +260,14 @@ impl Builder<'_> {
                     let (held, place) =
                         self.users.held.get(&key).copied().unwrap_or((Guard::FALSE, span));
                     if call.method == *first {
-                        let message =
-                            format!("`{name}` is held already: {first} twice without {second}");
                         let guard = self.and(self.live, held);
-                        self.misuse(
-                            guard,
-                            Code::AlreadyHeld,
-                            message,
-                            span,
-                            Some((place, "taken here")),
-                        );
+                        let said = misuse::already_held(&name, first, second);
+                        self.misuse(guard, said, span, Some((place, "taken here")));
                         let held = self.or(self.live, held);
                         self.users.held.insert(key, (held, span));
                     } else if call.method == *second {
-                        let message = format!("`{name}` is not held: {second} without {first}");
                         let guard = self.and(self.live, !held);
-                        self.misuse(guard, Code::NotHeld, message, span, None);
+                        self.misuse(guard, misuse::not_held(&name, first, second), span, None);
                         let held = self.and(held, !self.live);
                         self.users.held.insert(key, (held, span));
                     }
@@ -292,8 +285,7 @@ impl Builder<'_> {
     fn misuse(
         &mut self,
         guard: Guard,
-        code: Code,
-        message: String,
+        (code, message): Said,
         span: Span,
         related: Option<(Span, &'static str)>,
     ) {
@@ -314,9 +306,9 @@ impl Builder<'_> {
                 continue;
             };
             let name = &self.program.objects[object].name;
-            let message = format!("`{name}` is never released: the thread ends without {second}");
+            let said = misuse::never_released(name, second);
             let guard = self.and(self.live, guard);
-            self.misuse(guard, Code::NeverReleased, message, span, None);
+            self.misuse(guard, said, span, None);
         }
     }
 
@@ -349,14 +341,9 @@ impl Builder<'_> {
                     differ = self.or(differ, unequal);
                 }
                 let object = &self.program.objects[object];
-                let message = format!(
-                    "threads {} and {} call {name}({}) unequally often",
-                    one.number(),
-                    other.number(),
-                    object.name
-                );
+                let said = misuse::unequal_calls(&object.name, name, (*one, *other));
                 let span = place.or(*other_place).unwrap_or(object.span);
-                self.misuse(differ, Code::UnequalCalls, message, span, None);
+                self.misuse(differ, said, span, None);
             }
         }
         for misuse in &mut self.skeleton.misuses[first..] {

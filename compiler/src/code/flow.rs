@@ -20,6 +20,30 @@ pub enum Flow<A> {
     Assume(Operand),
 }
 
+impl<A> Flow<A> {
+    /// Takes the step, unless it is an action. Whether the execution still counts.
+    pub fn take(&self, at: &mut usize, registers: &mut [u64]) -> bool {
+        let mut next = *at + 1;
+        match self {
+            Self::Action(_) => next = *at,
+            Self::Assign(register, value) => registers[register.0] = value.evaluate(registers),
+            Self::Jump(target) => next = *target,
+            Self::JumpIfZero(condition, target) => {
+                if condition.evaluate(registers) == 0 {
+                    next = *target;
+                }
+            }
+            Self::Assume(condition) => {
+                if condition.evaluate(registers) == 0 {
+                    return false;
+                }
+            }
+        }
+        *at = next;
+        true
+    }
+}
+
 /// Flattens a thread's statements. `action` translates those that are no control flow.
 ///
 /// # Errors

@@ -2,11 +2,15 @@
 
 use std::collections::HashMap;
 
+use lang::library::notation::WORDS;
 use lang::library::{Expr, Parameter, ParameterKind, Place, Shape};
+use lang::outcome::Value;
 use lang::program::{Call, LocationId, NodeId, Program, ThreadId, WorkId};
 
+use crate::code::Operand;
+
 /// What a name stands for. `V` is the representation of values.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bound<V> {
     /// An object, by its index in the program.
     Object(usize),
@@ -75,11 +79,18 @@ impl<V: Clone> Environment<V> {
         let mut values = values.into_iter();
         for parameter in parameters {
             let bound = match &parameter.kind {
-                ParameterKind::Object(_) => {
+                ParameterKind::Object(class) => {
                     let name = objects.next().and_then(Option::as_ref);
                     let name = name.ok_or("expected an object, found none")?;
                     let found = program.objects.iter().position(|object| object.name == *name);
-                    Bound::Object(found.ok_or_else(|| format!("there is no object `{name}`"))?)
+                    let found = found.ok_or_else(|| format!("there is no object `{name}`"))?;
+                    let own = &program.objects[found].class;
+                    if own != class && own != WORDS {
+                        return Err(format!(
+                            "expected an object of class {class}, found `{name}` of class {own}"
+                        ));
+                    }
+                    Bound::Object(found)
                 }
                 ParameterKind::Value => {
                     Bound::Value(values.next().ok_or("expected a value, found none")?)
@@ -333,24 +344,42 @@ fn unite(left: Set, right: Set) -> Result<Set, Refused> {
 }
 
 impl Environment<lang::program::Expr> {
+    /// Binds what a call passes, with the numbers that may stand in brackets.
+    ///
+    /// # Errors
+    /// As [`Environment::of_call`], and numbers that are not known or too large.
+    pub fn of_arguments(
+        program: &Program,
+        thread: ThreadId,
+        parameters: &[Parameter],
+        call: &Call,
+    ) -> Result<Self, Refused> {
+        let values = call.arguments.clone();
+        let mut environment = Self::of_call(program, thread, parameters, call, values)?;
+        for parameter in parameters {
+            if let Some(below) = parameter.below {
+                environment.make_known(&parameter.name, below)?;
+            }
+        }
+        Ok(environment)
+    }
+
     /// Makes a value that is passed a number, which may stand in brackets.
     ///
     /// # Errors
     /// Fails if it is not known before the program runs, or not less than `below`.
-    pub(super) fn make_known(&mut self, name: &str, below: u64) -> Result<(), Refused> {
-        use lang::program::Expr::Constant;
-        match self.names.get_mut(name) {
-            Some(bound @ Bound::Value(Constant(..))) => {
-                let Bound::Value(Constant(number)) = *bound else { return Ok(()) };
-                if number >= below {
-                    return Err(format!(
-                        "expected a number below {below} for `{name}`, found {number}"
-                    ));
-                }
-                *bound = Bound::Number(number);
+    fn make_known(&mut self, name: &str, below: u64) -> Result<(), Refused> {
+        let Some(Bound::Value(value)) = self.names.get(name) else { return Ok(()) };
+        match Operand::new(value) {
+            Operand::Constant(number) if number < below => {
+                self.names.insert(name.to_owned(), Bound::Number(number));
                 Ok(())
             }
-            _ => Err(format!("expected a known number below {below} for `{name}`")),
+            Operand::Constant(number) => {
+                let number = Value::of_word(number);
+                Err(format!("expected a number below {below} for `{name}`, found {number}"))
+            }
+            _ => Err(format!("expected a known number below {below} for `{name}`, found a value")),
         }
     }
 }

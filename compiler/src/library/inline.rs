@@ -251,10 +251,7 @@ impl<'l> Inliner<'l> {
             let body = self.block(ThreadId(index), body);
             self.test.program.threads[index].body = body;
         }
-        if let Err((span, reason)) = self.serve() {
-            let error = self.cannot(span, reason);
-            self.errors.push(error);
-        }
+        self.serve();
         let mut remaining = Vec::new();
         let targets = self.targets;
         each_call(&self.test.program, &mut |_, call, span| {
@@ -352,13 +349,7 @@ impl<'l> Inliner<'l> {
         let body = implementation.bodies.iter().find(|body| body.method == call.method);
         let body = body.ok_or_else(|| format!("`{}` has no implementation", call.method))?;
         let program = &self.test.program;
-        let mut environment =
-            Environment::of_call(program, thread, &body.parameters, call, call.arguments.clone())?;
-        for parameter in &body.parameters {
-            if let Some(below) = parameter.below {
-                environment.make_known(&parameter.name, below)?;
-            }
-        }
+        let environment = Environment::of_arguments(program, thread, &body.parameters, call)?;
         let result = match call.register {
             Some(register) => register,
             None => self.register(thread),

@@ -4,16 +4,14 @@ use std::collections::HashMap;
 
 use lang::Test;
 use lang::diagnostic::{Code, Diagnostic, nearest};
-use lang::library::notation::WORDS;
 use lang::library::notation::shown;
-use lang::library::{Library, Memory, Parameter, ParameterKind, Shape};
-use lang::outcome::{Observed, Value};
+use lang::library::{Library, Memory, Shape};
+use lang::outcome::Observed;
 use lang::program::{Call, Location, LocationId, NodeId, Object, Origin, Program, ThreadId};
 use lang::source::Span;
 
 use super::bind::base_name;
 use super::{Bound, Environment, Libraries, each_call};
-use crate::code::Operand;
 
 pub use lang::library::MOST_WORDS;
 
@@ -186,12 +184,10 @@ fn wrong_calls(program: &Program, libraries: &Libraries) -> Vec<Diagnostic> {
             errors.extend(unresolved(libraries, call, object, span));
             return;
         };
-        let values = vec![0_u64; call.arguments.len()];
         let parameters = &resolved.method.parameters;
-        match Environment::of_call(program, thread, parameters, call, values) {
+        match Environment::of_arguments(program, thread, parameters, call) {
             Err(message) => errors.push(Diagnostic::error(Code::WrongArguments, span, message)),
             Ok(environment) => {
-                errors.extend(wrong_argument(program, parameters, call, span));
                 let callers = resolved.method.callers.as_ref();
                 let callers = callers.map(|callers| environment.threads(program, callers));
                 if let Some(Ok(callers)) = callers
@@ -213,46 +209,6 @@ fn wrong_calls(program: &Program, libraries: &Libraries) -> Vec<Diagnostic> {
         }
     });
     errors
-}
-
-/// The error of an object of another class than the method takes, or of a number that is not one of those.
-fn wrong_argument(
-    program: &Program,
-    parameters: &[Parameter],
-    call: &Call,
-    span: Span,
-) -> Option<Diagnostic> {
-    let mut objects = [&call.object, &call.source].into_iter();
-    let mut values = call.arguments.iter();
-    let message = parameters.iter().find_map(|parameter| match &parameter.kind {
-        ParameterKind::Object(class) => {
-            let name = objects.next()?.as_ref()?;
-            let object = program.objects.iter().find(|object| object.name == *name)?;
-            let is_other = object.class != *class && object.class != WORDS;
-            is_other.then(|| {
-                format!(
-                    "expected an object of class {class}, found `{name}` of class {}",
-                    object.class
-                )
-            })
-        }
-        ParameterKind::Value => {
-            let (value, below) = (values.next()?, parameter.below?);
-            let name = &parameter.name;
-            match Operand::new(value) {
-                Operand::Constant(number) if number < below => None,
-                Operand::Constant(number) => Some(format!(
-                    "expected a number below {below} for `{name}`, found {}",
-                    Value::of_word(number)
-                )),
-                _ => Some(format!(
-                    "expected a known number below {below} for `{name}`, found a value"
-                )),
-            }
-        }
-        _ => None,
-    })?;
-    Some(Diagnostic::error(Code::WrongArguments, span, message))
 }
 
 /// The error of a call that no library resolves. None if the class of its object is unknown: that is an error

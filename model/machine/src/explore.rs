@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use compiler::code::CompileError;
 use lang::Test;
-use lang::limits::{self, Size};
+use lang::limits::Size;
 use lang::outcome::Outcome;
 use lang::program::{Program, ThreadId};
 use lang::source::Span;
@@ -13,6 +13,7 @@ use super::describe::{describe, is_control};
 use super::encode::Dead;
 use super::fault::FaultSet;
 use super::footprint::Footprints;
+use super::limits::Limits;
 use super::progress::Graph;
 use super::reduce::Settled;
 use super::rma;
@@ -20,24 +21,6 @@ use super::rules::{Effect, Machine, QUEUE_LIMIT, Transition, Variant, in_request
 use super::seen::StateSet;
 use super::state::State;
 use super::stubborn::{Part, Reduction};
-
-/// When to give up.
-#[derive(Clone, Debug)]
-pub struct Limits {
-    /// The most states that may be stored.
-    pub states: u64,
-    /// The most bytes that stored states may take.
-    pub memory: usize,
-    /// The limits that all engines share: time, memory, and a request to stop.
-    pub until: limits::Limits,
-}
-
-impl Default for Limits {
-    /// 50 million states, 4 GiB.
-    fn default() -> Self {
-        Self { states: 50_000_000, memory: 4 << 30, until: limits::Limits::default() }
-    }
-}
 
 /// How much of the state space to leave out. Outcomes do not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -20,8 +20,9 @@ use lang::program::{
 };
 use lang::source::Span;
 
-use super::explore::{Effort, Exploration, Limits};
+use super::explore::{Effort, Exploration};
 use super::fault::FaultSet;
+use super::limits::Limits;
 use super::progress::{Stuck, progress_of};
 use super::rules::{Machine, Variant};
 use super::witness::{Witness, witness_of};
@@ -50,11 +51,11 @@ impl Histories {
     /// Fails if a statement has no operational meaning in this variant.
     pub fn of(test: &Test, variant: Variant) -> Result<Self, CompileError> {
         let mut test = test.clone();
-        let threads = test.program.threads.len();
-        let has_calls: Vec<bool> =
-            test.program.threads.iter().map(|thread| !thread.body.is_empty()).collect();
         // Services make no calls.
-        let own = test.program.own_threads();
+        let threads = test.program.own_threads();
+        let is_call = |stmt: &Stmt| !stmt.span.is_nowhere();
+        let has_calls: Vec<bool> =
+            test.program.threads.iter().map(|thread| thread.body.iter().any(is_call)).collect();
         let clock = |thread: usize| Location {
             name: format!("clock {}", thread + 1),
             node: test.program.threads[thread].node,
@@ -67,8 +68,8 @@ impl Histories {
         test.program.locations.extend(added);
         let clocks: Vec<LocationId> = (first..first + threads).map(LocationId).collect();
         let mut calls = Vec::new();
-        for thread in 0..own {
-            let others = (0..own).filter(|other| *other != thread && has_calls[*other]);
+        for thread in 0..threads {
+            let others = (0..threads).filter(|other| *other != thread && has_calls[*other]);
             let others: Vec<usize> = others.collect();
             calls.push(timed(&mut test, ThreadId(thread), &others, &clocks));
         }
@@ -104,8 +105,8 @@ impl Histories {
 /// Times the calls of a thread.
 fn timed(test: &mut Test, thread: ThreadId, others: &[usize], clocks: &[LocationId]) -> Vec<Timed> {
     let mut body = std::mem::take(&mut test.program.threads[thread.0].body);
-    // What ends services is at no place of the text, and is no call.
-    let last = body.iter().rposition(|stmt| stmt.span != Span::default());
+    // What ends services comes last, and is not a call.
+    let last = body.iter().rposition(|stmt| !stmt.span.is_nowhere());
     let rest = body.split_off(last.map_or(0, |last| last + 1));
     let mut calls: Vec<Timed> = Vec::new();
     let mut out = Vec::new();

@@ -18,6 +18,7 @@ mod explore;
 mod fault;
 mod footprint;
 mod history;
+mod limits;
 mod needs;
 mod progress;
 mod queue_pair;
@@ -34,9 +35,10 @@ mod witness;
 
 pub use compiler::code::CompileError;
 pub use describe::describe;
-pub use explore::{Blocked, Effort, Exploration, Limits, explore, explore_with};
+pub use explore::{Blocked, Effort, Exploration, explore, explore_with};
 pub use fault::{FAULTS, Fault, FaultInfo, FaultSet};
 pub use history::{Histories, Timed};
+pub use limits::Limits;
 pub use progress::{
     Ending, Place, Places, Stuck, always_ends, explore_to_ends, may_wait, never_comes_back,
     progress, why_nothing,

@@ -24,9 +24,10 @@ use compiler::code::CompileError;
 use lang::Test;
 use lang::source::Span;
 
-use super::explore::{Effort, Exploration, Explorer, Limits};
+use super::explore::{Effort, Exploration, Explorer};
 use super::fault::FaultSet;
 use super::footprint::Footprints;
+use super::limits::Limits;
 use super::rules::{Machine, Variant, in_requests};
 use super::state::State;
 use super::witness::retrace_path;

@@ -136,24 +136,6 @@ impl Machine {
             let at = state.threads[thread].at;
             match self.code[thread].instructions.get(at) {
                 None => return Effect::Continue,
-                Some(Instruction::Assign(target, value)) => {
-                    state.registers[target.0] = value.evaluate(&state.registers);
-                }
-                Some(Instruction::Jump(target)) => {
-                    state.threads[thread].at = *target;
-                    continue;
-                }
-                Some(Instruction::JumpIfZero(condition, target)) => {
-                    if condition.evaluate(&state.registers) == 0 {
-                        state.threads[thread].at = *target;
-                        continue;
-                    }
-                }
-                Some(Instruction::Assume(condition)) => {
-                    if condition.evaluate(&state.registers) == 0 {
-                        return Effect::AssumeFailed;
-                    }
-                }
                 Some(Instruction::Action(statement)) => {
                     if self.is_local(statement) {
                         return Effect::Continue;
@@ -162,9 +144,15 @@ impl Machine {
                         return Effect::QueueFull;
                     }
                     issue(&mut state.threads[thread], at);
+                    state.threads[thread].at += 1;
+                }
+                Some(step) => {
+                    let State { threads, registers, .. } = state;
+                    if !step.take(&mut threads[thread].at, registers) {
+                        return Effect::AssumeFailed;
+                    }
                 }
             }
-            state.threads[thread].at += 1;
         }
         Effect::QueueFull
     }

@@ -4,9 +4,10 @@ use compiler::code::CompileError;
 use lang::Test;
 use lang::outcome::Outcome;
 
-use super::explore::{Effort, Explorer, Limits, Search};
+use super::explore::{Effort, Explorer, Search};
 use super::fault::FaultSet;
 use super::footprint::Footprints;
+use super::limits::Limits;
 use super::rules::{Machine, Variant, in_requests};
 use super::state::State;
 use super::stubborn::Reduction;

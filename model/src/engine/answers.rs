@@ -2,13 +2,12 @@
 
 use lang::Test;
 use lang::cat::model::Model;
-use lang::source::Span;
 
 use super::shipped::is_shipped;
 use super::{Disagreement, Engine, Found, Refusal, Request};
 use crate::allowed::{Allowed, Question};
 use crate::bound::Complete;
-use crate::machine::{self, Ending, Place, Places, Variant};
+use crate::machine::{self, Ending, Exploration, Place, Places, Variant};
 
 /// What a machine shows is what its model allows only as far as the two are known to mean the same: the text
 /// of one's own model may name a machine and say something else.
@@ -46,45 +45,41 @@ pub fn explore(test: &Test, model: &Model, request: &Request<'_>) -> Result<Foun
         let message = format!("the model `{}` names an unknown machine `{machine}`", model.name);
         return Err(Refusal::Unsupported(message));
     };
-    let mut limits = machine::Limits { until: request.limits(), ..machine::Limits::default() };
-    if let Some(memory) = request.memory {
-        limits.memory = usize::try_from(memory).unwrap_or(usize::MAX);
-    }
-    if let Some(states) = request.max_states {
-        limits.states = states;
-    }
+    let limits = request.machine_limits();
     let until = limits.until.clone();
     let (found, ending) = until
         .within(|| machine::explore_to_ends(test, variant, limits))
         .map_err(|reached| Refusal::Unsupported(reached.to_string()))?
         .map_err(|error| Refusal::Unsupported(error.diagnostic().message))?;
-    let mut blocked = Vec::new();
-    let complete = Complete::explored(&found);
-    if found.outcomes.is_empty() && complete.is_some() {
-        let places = found.blocked.iter().map(|blocked| blocked.span);
-        blocked = places.filter(|at| !is_of_service(*at)).collect();
-    }
-    let allowed = Allowed {
-        outcomes: found.outcomes,
-        complete,
-        reason: found.reason,
-        blocked,
-        ..Allowed::default()
-    };
-    let explored = Some((found.states, found.transitions));
     let ending = if is_shipped(model) { without_services(ending) } else { Ending::Unknown };
-    Ok(Found { allowed, by: Engine::Explore, explored, ending, ..Found::default() })
+    Ok(Found::explored(found, ending))
 }
 
-/// Whether a place is none in the text: services of implementations are at none.
-fn is_of_service(at: Span) -> bool {
-    at == Span::default()
+impl Found {
+    /// What exploring all states has found.
+    pub(crate) fn explored(found: Exploration, ending: Ending) -> Self {
+        let mut blocked = Vec::new();
+        let complete = Complete::explored(&found);
+        if found.outcomes.is_empty() && complete.is_some() {
+            let places = found.blocked.iter().map(|blocked| blocked.span);
+            blocked = places.filter(|at| !at.is_nowhere()).collect();
+        }
+        let allowed = Allowed {
+            outcomes: found.outcomes,
+            complete,
+            reason: found.reason,
+            blocked,
+            ..Allowed::default()
+        };
+        let explored = Some((found.states, found.transitions));
+        Self { allowed, by: Engine::Explore, explored, ending, ..Self::default() }
+    }
 }
 
 /// Ways to wait for ever, without the services that go on all the time.
 fn without_services(ending: Ending) -> Ending {
     let Ending::NotAlways(ways) = ending else { return ending };
-    let shown = |place: Option<Place>| place.filter(|place| !is_of_service(place.at()));
+    let shown = |place: Option<Place>| place.filter(|place| !place.at().is_nowhere());
     let way = |way: Places| way.into_iter().map(shown).collect();
     Ending::NotAlways(ways.into_iter().map(way).collect())
 }

@@ -257,8 +257,8 @@ impl Timed<'_> {
     fn is_stuck(&self, stuck: &Stuck) -> Result<Option<Answer>, String> {
         let line = |span: Span| self.source.line_column(span.start).0;
         let came = |written: &Written| match stuck.at[written.thread] {
-            // Behind its calls, a thread ends services; that is at no place.
-            Some(at) if at == Span::default() => Progress::Returned,
+            // Behind its calls, a thread ends services.
+            Some(at) if at.is_nowhere() => Progress::Returned,
             Some(at) if line(written.span) == line(at) => Progress::Begun,
             Some(at) if line(written.span) > line(at) => Progress::NotBegun,
             _ => Progress::Returned,

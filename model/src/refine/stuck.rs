@@ -134,25 +134,22 @@ impl Refinement {
         let source = Source::new("client", program.clone());
         let halt = halt(client, test, &source, stuck);
         let is_done = |(done, thread): (&usize, &(u32, Vec<Op>))| *done == thread.1.len();
-        if halt.done.iter().zip(&client.threads).all(is_done) {
-            let (wrong, outcome) = (Wrong::Stuck, halt.returned);
-            let (execution, forbidden) = (where_stuck(&source, stuck), SERVICE_STUCK.to_owned());
-            let found = Counterexample { wrong, program, outcome, execution, forbidden };
-            return Ok(Some(ByMachine::Decided(Answer::Refuted(Box::new(found)))));
-        }
-        let allows = match self.specification_goes_on(client, &halt, options)? {
-            Said::GoesOn(allows) => allows,
-            Said::Stuck => return Ok(None),
-            Said::Unknown => {
-                let reason = "one is stuck, and the specification cannot be asked there";
-                return Ok(Some(ByMachine::Open(reason.to_owned())));
-            }
+        let forbidden = match halt.done.iter().zip(&client.threads).all(is_done) {
+            true => SERVICE_STUCK.to_owned(),
+            false => match self.specification_goes_on(client, &halt, options)? {
+                Said::GoesOn(allows) => {
+                    let said = "With what has been returned, the specification lets calls return";
+                    format!("{said}:\n\n{allows}")
+                }
+                Said::Stuck => return Ok(None),
+                Said::Unknown => {
+                    let reason = "one is stuck, and the specification cannot be asked there";
+                    return Ok(Some(ByMachine::Open(reason.to_owned())));
+                }
+            },
         };
         let (wrong, outcome) = (Wrong::Stuck, halt.returned);
         let execution = where_stuck(&source, stuck);
-        let forbidden = format!(
-            "With what has been returned, the specification lets calls return:\n\n{allows}"
-        );
         let found = Counterexample { wrong, program, outcome, execution, forbidden };
         Ok(Some(ByMachine::Decided(Answer::Refuted(Box::new(found)))))
     }
@@ -302,7 +299,7 @@ pub(super) fn where_stuck(source: &Source, stuck: &Stuck) -> String {
         words.push_str(&match at {
             None => format!("  thread {number} is done\n"),
             // A service, which is no thread of the client.
-            Some(span) if *span == Span::default() => String::new(),
+            Some(span) if span.is_nowhere() => String::new(),
             Some(span) => {
                 let (line, call) = (source.line_column(span.start).0, &source.text[span.range()]);
                 format!("  thread {number} does not come back from `{call}` (line {line})\n")

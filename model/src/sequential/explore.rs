@@ -11,13 +11,9 @@ use lang::source::Span;
 use rustc_hash::FxHashMap;
 
 use super::program::{Program, State, Step};
-use crate::allowed::{Allowed, as_warning};
-use crate::bound::Complete;
-use crate::engine::{Engine, Found, Refusal};
-use crate::machine::{Ending, Exploration, Limits, Places};
-
-/// Time is looked at once for this many states.
-const LOOK: usize = 1024;
+use crate::allowed::as_warning;
+use crate::engine::{Found, Refusal};
+use crate::machine::{Blocked, Ending, Exploration, Limits, Place, Places};
 
 /// A call that took place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,8 +90,6 @@ struct Search<'a> {
     /// The outcomes to look for, and the state that has one of them.
     wanted: Option<&'a Condition>,
     witness: Option<usize>,
-    /// How many states were gone on from.
-    looked: usize,
     /// States from which there is no more to wait for: ends, and executions that are left out.
     ends: BTreeSet<usize>,
     outcomes: BTreeSet<Outcome>,
@@ -113,7 +107,6 @@ impl<'a> Search<'a> {
             from: Vec::new(),
             wanted,
             witness: None,
-            looked: 0,
             ends: BTreeSet::new(),
             outcomes: BTreeSet::new(),
             misuses: BTreeMap::new(),
@@ -126,8 +119,7 @@ impl<'a> Search<'a> {
         let Step::Next(start, _) = self.program.start()? else { return Ok(()) };
         let mut open = vec![(start.clone(), self.number(&start, None).0)];
         while let Some((state, number)) = open.pop() {
-            self.looked += 1;
-            self.stopped = exceeded(limits, (self.before.len(), self.looked), &state);
+            self.stopped = exceeded(limits, self.before.len(), &state);
             if self.stopped.is_some() {
                 return Ok(());
             }
@@ -211,27 +203,21 @@ impl<'a> Search<'a> {
         if complete && self.outcomes.is_empty() && stuck.is_empty() && !self.misuses.is_empty() {
             return Err(Refusal::Bad(self.misuses.into_values().collect()));
         }
-        let mut blocked = Vec::new();
-        if complete && self.outcomes.is_empty() {
-            let places = stuck.iter().flatten().flatten();
-            blocked.extend(places.map(|place| place.at()));
-        }
+        let at = |(thread, place): (usize, &Option<Place>)| {
+            Some(Blocked { thread: ThreadId(thread), span: (*place)?.at() })
+        };
+        let blocked = stuck.iter().flat_map(|way| way.iter().enumerate().filter_map(at)).collect();
         let ending = match (complete, stuck.is_empty()) {
             (false, _) => Ending::Unknown,
             (true, true) => Ending::Always,
             (true, false) => Ending::NotAlways(stuck),
         };
-        let explored = Some((self.before.len() as u64, self.transitions));
-        let all = Exploration { complete, ..Exploration::default() };
-        let allowed = Allowed {
-            outcomes: self.outcomes,
-            complete: Complete::explored(&all),
-            reason: self.stopped,
-            blocked,
-            misuses: self.misuses.into_values().map(as_warning).collect(),
-            ..Allowed::default()
-        };
-        Ok(Found { allowed, by: Engine::Explore, explored, ending, ..Found::default() })
+        let (states, transitions) = (self.before.len() as u64, self.transitions);
+        let (outcomes, reason) = (self.outcomes, self.stopped);
+        let all = Exploration { outcomes, complete, reason, states, transitions, blocked };
+        let mut found = Found::explored(all, ending);
+        found.allowed.misuses = self.misuses.into_values().map(as_warning).collect();
+        Ok(found)
     }
 
     /// Where threads wait in states from which no steps lead to an end: in those without any step, or else in
@@ -259,19 +245,10 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The limit that is reached, if one is.
-fn exceeded(limits: &Limits, (states, looked): (usize, usize), state: &State) -> Option<String> {
+/// The limit of stored states that is reached, if one is. Calls look at the others.
+fn exceeded(limits: &Limits, states: usize, state: &State) -> Option<String> {
     let words: usize = state.words.iter().map(Vec::len).sum();
     // A state is stored once, and may be in the list of those to go on from; lists take twice their content.
     let size = 4 * size_of::<State>() + 32 * (state.registers.len() + words + state.at.len() + 8);
-    if states as u64 > limits.states {
-        return Some(format!("{} states were stored", limits.states));
-    }
-    if states * size > limits.memory {
-        return Some("the states took too much memory".to_owned());
-    }
-    if !looked.is_multiple_of(LOOK) {
-        return None;
-    }
-    limits.until.reached().map(|reached| reached.to_string())
+    limits.exceeded_by(states, size)
 }

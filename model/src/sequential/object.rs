@@ -73,14 +73,7 @@ impl<'a> Objects<'a> {
         let bodies = self.library.sequential.iter().flat_map(|sequential| &sequential.bodies);
         let body = bodies.into_iter().find(|body| body.method == call.method);
         let body = body.ok_or_else(|| format!("the sequential object lacks `{}`", call.method))?;
-        let mut run = Run {
-            objects: self,
-            state,
-            names: environment(),
-            fuel: FUEL,
-            changes: 0,
-            result: None,
-        };
+        let mut run = Run { objects: self, state, names: environment(), fuel: FUEL, result: None };
         run.bind(body, call)?;
         Ok(match run.block(&body.statements)? {
             Flow::NoReturn => None,
@@ -108,8 +101,6 @@ struct Run<'r, 'a> {
     names: Environment<u64>,
     /// How many statements it may still take.
     fuel: usize,
-    /// How often it has changed a variable or a word.
-    changes: usize,
     result: Option<u64>,
 }
 
@@ -147,8 +138,7 @@ impl Run<'_, '_> {
                 match target {
                     Expr::Place(place) => {
                         let word = self.word(place)?;
-                        let before = std::mem::replace(&mut self.state[word], value);
-                        self.changes += usize::from(before != value);
+                        self.state[word] = value;
                     }
                     Expr::Name(name, _) => self.assign(name, value),
                     _ => return Err("expected a variable or memory to write".to_owned()),
@@ -199,10 +189,10 @@ impl Run<'_, '_> {
     /// One round of a loop. If it changes nothing and does not leave the loop, all rounds are like it.
     fn round(&mut self, body: &[Statement]) -> Result<Flow, Wrong> {
         self.step()?;
-        let before = self.changes;
+        let before = (self.state.clone(), self.names.names.clone());
         let flow = self.block(body)?;
-        let is_last = flow == Flow::On && self.changes == before;
-        Ok(if is_last { Flow::NoReturn } else { flow })
+        let is_same = before.0 == *self.state && before.1 == self.names.names;
+        Ok(if flow == Flow::On && is_same { Flow::NoReturn } else { flow })
     }
 
     /// A statement or a round, even of an empty loop.
@@ -216,9 +206,7 @@ impl Run<'_, '_> {
     }
 
     fn assign(&mut self, name: &str, value: u64) {
-        let before = self.names.names.insert(name.to_owned(), Bound::Number(value));
-        self.changes +=
-            usize::from(!matches!(before, Some(Bound::Number(known)) if known == value));
+        self.names.names.insert(name.to_owned(), Bound::Number(value));
     }
 
     fn value(&self, expr: &Expr) -> Result<u64, Wrong> {

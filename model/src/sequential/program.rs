@@ -91,29 +91,14 @@ impl<'a> Program<'a> {
             if step.is_power_of_two() {
                 known = (state.at[thread], state.registers.clone());
             }
-            let at = &mut state.at[thread];
-            match self.threads[thread].get(*at) {
+            match self.threads[thread].get(state.at[thread]) {
                 None | Some(Flow::Action(_)) => return Ok(true),
-                Some(Flow::Assign(register, value)) => {
-                    state.registers[register.0] = value.evaluate(&state.registers);
-                }
-                Some(Flow::Jump(target)) => {
-                    *at = *target;
-                    continue;
-                }
-                Some(Flow::JumpIfZero(condition, target)) => {
-                    if condition.evaluate(&state.registers) == 0 {
-                        *at = *target;
-                        continue;
-                    }
-                }
-                Some(Flow::Assume(condition)) => {
-                    if condition.evaluate(&state.registers) == 0 {
+                Some(step) => {
+                    if !step.take(&mut state.at[thread], &mut state.registers) {
                         return Ok(false);
                     }
                 }
             }
-            *at += 1;
         }
         Err(Refusal::Unsupported(format!("a thread takes {STRETCH} steps without a call")))
     }
@@ -153,7 +138,7 @@ impl<'a> Program<'a> {
         Ok(if self.advance(&mut next, thread)? { Step::Next(next, result) } else { Step::LeftOut })
     }
 
-    /// Whether all threads have.
+    /// Whether all threads have ended.
     pub fn has_ended(&self, state: &State) -> bool {
         self.threads.iter().zip(&state.at).all(|(steps, at)| *at == steps.len())
     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use compiler::library::Libraries;
-use lang::diagnostic::{Code, Diagnostic};
+use compiler::library::misuse::{self, Said};
+use lang::diagnostic::Diagnostic;
 use lang::library::RuleKind;
 use lang::program::{Program, ThreadId};
 
@@ -28,21 +29,19 @@ impl Kept {
     ) -> Result<(), Box<Diagnostic>> {
         let Some(object) = called.objects.first().copied() else { return Ok(()) };
         let name = &program.objects[object].name;
-        let wrong = |code, message| Err(Box::new(Diagnostic::error(code, called.span, message)));
+        let wrong =
+            |(code, message): Said| Err(Box::new(Diagnostic::error(code, called.span, message)));
         for (rule, kind) in libraries.all[called.library].rules.iter().enumerate() {
             let key = (called.library, rule, object, thread);
             match &kind.kind {
                 RuleKind::Alternate(first, second) if called.method == *first => {
                     if self.0.insert(key, 1).is_some() {
-                        let message =
-                            format!("`{name}` is held already: {first} twice without {second}");
-                        return wrong(Code::AlreadyHeld, message);
+                        return wrong(misuse::already_held(name, first, second));
                     }
                 }
                 RuleKind::Alternate(first, second) if called.method == *second => {
                     if self.0.remove(&key).is_none() {
-                        let message = format!("`{name}` is not held: {second} without {first}");
-                        return wrong(Code::NotHeld, message);
+                        return wrong(misuse::not_held(name, first, second));
                     }
                 }
                 RuleKind::Equal(method) if called.method == *method => {
@@ -62,30 +61,24 @@ impl Kept {
         for ((library, rule, object, thread), count) in &self.0 {
             let object_of = &program.objects[*object];
             let name = &object_of.name;
-            let wrong =
-                |code, message| Err(Box::new(Diagnostic::error(code, object_of.span, message)));
+            let wrong = |(code, message): Said| {
+                Err(Box::new(Diagnostic::error(code, object_of.span, message)))
+            };
             match &libraries.all[*library].rules[*rule].kind {
                 RuleKind::Alternate(_, second) => {
-                    let message =
-                        format!("`{name}` is never released: the thread ends without {second}");
-                    return wrong(Code::NeverReleased, message);
+                    return wrong(misuse::never_released(name, second));
                 }
                 RuleKind::Equal(method) => {
                     let calls = |thread: usize| {
                         self.0.get(&(*library, *rule, *object, thread)).copied().unwrap_or(0)
                     };
-                    let mut others = object_of.threads.iter().map(|thread| thread.0);
-                    let other = others.find(|other| calls(*other) != *count);
-                    let other = other.or_else(|| {
-                        let mut all = 0..program.threads.len();
-                        all.find(|other| calls(*other) != 0 && calls(*other) != *count)
-                    });
-                    if let Some(other) = other {
-                        let (one, other) = (ThreadId(*thread).number(), ThreadId(other).number());
-                        let message = format!(
-                            "threads {one} and {other} call {method}({name}) unequally often"
-                        );
-                        return wrong(Code::UnequalCalls, message);
+                    let takes_part = |thread: usize| {
+                        object_of.threads.contains(&ThreadId(thread)) || calls(thread) != 0
+                    };
+                    let is_other = |other: &usize| takes_part(*other) && calls(*other) != *count;
+                    if let Some(other) = (0..program.threads.len()).find(is_other) {
+                        let threads = (ThreadId(*thread), ThreadId(other));
+                        return wrong(misuse::unequal_calls(name, method, threads));
                     }
                 }
             }

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use lang::library::Service;
+use lang::library::{ParameterKind, Service};
 use lang::program::{
     Expr, Location, LocationId, NodeId, Origin, PutSource, Stmt, StmtKind, Thread, ThreadId,
 };
@@ -38,10 +38,10 @@ impl<'l> Inliner<'l> {
             if is_known || !self.targets.contains(&number) || !used.contains(&number) {
                 continue;
             }
-            for service in library.implementation.iter().flat_map(|all| &all.services) {
-                let of_class =
-                    service.parameter.kind == lang::library::ParameterKind::Object(class.clone());
-                for node in (1..=self.test.program.nodes).filter(|_| of_class) {
+            let services = library.implementation.iter().flat_map(|all| &all.services);
+            let kind = ParameterKind::Object(class);
+            for service in services.filter(|service| service.parameter.kind == kind) {
+                for node in 1..=self.test.program.nodes {
                     self.end_services();
                     let program = &mut self.test.program;
                     let thread = ThreadId(program.threads.len());
@@ -81,17 +81,18 @@ impl<'l> Inliner<'l> {
         }
     }
 
-    /// What the added threads do.
-    ///
-    /// # Errors
-    /// What is wrong with a body; the object it is of has the place.
-    pub(super) fn serve(&mut self) -> Result<(), (Span, Refused)> {
+    /// What the added threads do. Errors are at the object.
+    pub(super) fn serve(&mut self) {
         for Serving { thread, number, object, service } in std::mem::take(&mut self.serving) {
             let place = self.test.program.objects[object].span;
-            let body = self.rounds((thread, number), object, service);
-            self.test.program.threads[thread.0].body = body.map_err(|why| (place, why))?;
+            match self.rounds((thread, number), object, service) {
+                Ok(body) => self.test.program.threads[thread.0].body = body,
+                Err(reason) => {
+                    let error = self.cannot(place, reason);
+                    self.errors.push(error);
+                }
+            }
         }
-        Ok(())
     }
 
     fn rounds(

@@ -3,7 +3,7 @@
 use crate::diagnostic::{Code, Diagnostic};
 use crate::front::Sink;
 use crate::library::syntax::{
-    Body, Expr, Implementation, Memory, ParameterKind, Service, Statement, StatementKind as Kind,
+    Body, Expr, Implementation, Memory, Parameter, ParameterKind, Statement, StatementKind as Kind,
 };
 use crate::library::{Library, MOST_WORDS};
 use crate::source::Span;
@@ -23,11 +23,9 @@ pub fn check(library: &Library, sink: &mut Sink) {
             let help = "it is a thread of its own, and nobody calls it";
             sink.push(Diagnostic::error(Code::ReturnNotLast, span, message).help(help));
         }
-        let Service { parameter, statements, span } = service.clone();
-        let (method, parameters) = (String::new(), vec![parameter]);
-        let body = Body { method, parameters, statements, span };
         let mut calls = Vec::new();
-        own_calls(library, &body, &body.statements, &mut calls);
+        let parameters = std::slice::from_ref(&service.parameter);
+        own_calls(library, parameters, &service.statements, &mut calls);
         if let Some((name, span)) = calls.first() {
             let message =
                 format!("expected no call of `{name}` in a service of its library, found one");
@@ -100,27 +98,27 @@ fn returned(block: &[Statement]) -> Option<Span> {
 /// Methods of the library that a body calls on objects of its own classes, or on none, and where.
 fn own_calls<'l>(
     library: &'l Library,
-    body: &'l Body,
+    parameters: &[Parameter],
     block: &'l [Statement],
     found: &mut Vec<(&'l str, Span)>,
 ) {
     for statement in block {
         if let Kind::Call { name, arguments, .. } = &statement.kind
             && library.method(name).is_some()
-            && is_own(library, body, arguments)
+            && is_own(library, parameters, arguments)
         {
             found.push((name, statement.span));
         }
-        statement.kind.blocks().for_each(|inner| own_calls(library, body, inner, found));
+        statement.kind.blocks().for_each(|inner| own_calls(library, parameters, inner, found));
     }
 }
 
 /// Whether the first argument is not an object of another library.
-fn is_own(library: &Library, body: &Body, arguments: &[Expr]) -> bool {
+fn is_own(library: &Library, parameters: &[Parameter], arguments: &[Expr]) -> bool {
     let is_class = |class: &String| library.classes.contains(class);
     match arguments.first() {
         Some(Expr::Name(name, _)) => {
-            let parameter = body.parameters.iter().find(|parameter| parameter.name == *name);
+            let parameter = parameters.iter().find(|parameter| parameter.name == *name);
             match parameter.map(|parameter| &parameter.kind) {
                 Some(ParameterKind::Object(class)) => is_class(class),
                 _ => true,
@@ -144,7 +142,7 @@ fn recursion(library: &Library, implementation: &Implementation, sink: &mut Sink
     let calls = |name: &str| -> Vec<(&str, Span)> {
         let mut found = Vec::new();
         for body in implementation.bodies.iter().filter(|body| body.method == name) {
-            own_calls(library, body, &body.statements, &mut found);
+            own_calls(library, &body.parameters, &body.statements, &mut found);
         }
         found
     };

@@ -7,9 +7,10 @@ use lang::Test;
 use lang::program::{Program, Stmt, StmtKind};
 use lang::source::Span;
 
-use super::super::explore::{Effort, Exploration, Explorer, Limits, explore};
+use super::super::explore::{Effort, Exploration, Explorer, explore};
 use super::super::fault::FaultSet;
 use super::super::footprint::Footprints;
+use super::super::limits::Limits;
 use super::super::queue_pair::has_receive;
 use super::super::rules::{Agent, Machine, Variant, in_requests};
 use super::super::state::State;

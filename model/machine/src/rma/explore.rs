@@ -4,7 +4,8 @@ use compiler::code::CompileError;
 use lang::Test;
 use rustc_hash::FxHashSet;
 
-use super::super::explore::{Exploration, Limits};
+use super::super::explore::Exploration;
+use super::super::limits::Limits;
 use super::super::rules::Effect;
 use super::{Machine, Rules, State};
 
@@ -36,7 +37,7 @@ pub fn explore(test: &Test, rules: Rules, limits: Limits) -> Result<Exploration,
             continue;
         }
         if (seen.len() as u64).is_multiple_of(LOOK) {
-            stopped = stopped.or_else(|| exceeded(&limits, seen.len() as u64, &state));
+            stopped = stopped.or_else(|| exceeded(&limits, seen.len(), &state));
             if stopped.is_some() {
                 break;
             }
@@ -66,15 +67,10 @@ pub fn explore(test: &Test, rules: Rules, limits: Limits) -> Result<Exploration,
 }
 
 /// The limit that is reached, if one is.
-fn exceeded(limits: &Limits, states: u64, state: &State) -> Option<String> {
+fn exceeded(limits: &Limits, states: usize, state: &State) -> Option<String> {
     let size = size_of::<State>()
         + 8 * (state.memory.len() + state.registers.len())
         + 64 * state.threads.len();
-    if states >= limits.states {
-        return Some(format!("{} states were stored", limits.states));
-    }
-    if states as usize * size > limits.memory {
-        return Some("the states took too much memory".to_owned());
-    }
-    limits.until.reached().map(|reached| reached.to_string())
+    let stored = limits.exceeded_by(states + 1, size);
+    stored.or_else(|| limits.until.reached().map(|reached| reached.to_string()))
 }
