@@ -181,7 +181,11 @@ fn hidden_characters(text: &str) -> Vec<Diagnostic> {
 }
 
 fn is_hidden(character: char) -> bool {
-    (character.is_control() && !matches!(character, '\n' | '\r' | '\t'))
+    // Most are none of it, and all texts that are shipped are read at every start.
+    if matches!(character, ' '..='~' | '\n') {
+        return false;
+    }
+    (character.is_control() && !matches!(character, '\r' | '\t'))
         || matches!(
             character,
             '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'

@@ -318,48 +318,72 @@ fn says(
         .flat_map(|by| by.judged.violations())
         .map(|seen| &seen.outcome)
         .collect();
-    for (change, _) in changes.iter().zip(concerned).filter(|(_, concerned)| *concerned) {
-        let places = places(shapes, change);
-        let is_known = |place: &Place| {
-            says.about.get(place).is_some_and(|explained| explained.len() == violations.len())
+    let concerned = changes.iter().zip(concerned).filter(|(_, concerned)| *concerned);
+    let mut waiting = vec![concerned.map(|(change, _)| change).collect::<Vec<_>>()];
+    while let Some(mut together) = waiting.pop() {
+        // Most programs are about few cells. If a model without some allows no more, nor does one without one.
+        let (changed, violations) = match &together[..] {
+            [] => continue,
+            [change] => (change.model.clone(), &violations),
+            all => {
+                let mut changed = model.clone();
+                all.iter().for_each(|change| {
+                    change.apply_to(&mut changed);
+                });
+                (changed, &BTreeSet::new())
+            }
         };
-        if places.iter().all(is_known) {
+        let more = more_of(&changed, group, violations, request);
+        if together.len() > 1 {
+            if more.is_new != Some(false) {
+                let half = together.split_off(together.len() / 2);
+                waiting.extend([half, together]);
+            }
             continue;
         }
-        let options = (request.options)();
-        let Ok(question) = Question::of(&test.test, &change.model)
-            .libraries(&test.libraries)
-            .options(&options)
-            .question()
-        else {
-            says.open.extend(places);
-            continue;
-        };
-        let Ok(mut session) = question.session(&options, |_| true) else {
-            says.open.extend(places);
-            continue;
-        };
-        let within = session.counted();
-        let mut explains =
-            |outcome: &&&Outcome| shows(&question, &mut session, outcome) == Some(true);
-        let explained: BTreeSet<Outcome> =
-            violations.iter().filter(&mut explains).map(|one| (*one).clone()).collect();
-        let is_about = !explained.is_empty() || {
-            // What the model allows is still allowed: only what is new is of interest.
-            by.allowed.outcomes.iter().for_each(|outcome| session.block(outcome));
-            let has_more = decided(&question, &session.find(&within));
-            if has_more.is_none() {
-                says.open.extend(&places);
-            }
-            has_more == Some(true)
-        };
-        if is_about {
-            for place in places {
-                says.about.entry(place).or_default().extend(explained.clone());
+        for place in together.iter().flat_map(|change| places(shapes, change)) {
+            match more.is_new {
+                Some(true) => says.about.entry(place).or_default().extend(more.explained.clone()),
+                Some(false) => {}
+                None => {
+                    says.open.insert(place);
+                }
             }
         }
     }
     says
+}
+
+/// What a changed model allows of a program that the model does not.
+struct More {
+    /// Whether there is anything; `None` if a limit was reached first.
+    is_new: Option<bool>,
+    /// The violations among it.
+    explained: BTreeSet<Outcome>,
+}
+
+fn more_of(
+    changed: &Model,
+    group: &Group<'_>,
+    violations: &BTreeSet<&Outcome>,
+    request: &Request<'_>,
+) -> More {
+    let not_known = More { is_new: None, explained: BTreeSet::new() };
+    let (test, by) = (group.first, &group.first.by[group.by]);
+    let options = (request.options)();
+    let asking = Question::of(&test.test, changed).libraries(&test.libraries).options(&options);
+    let Ok(question) = asking.question() else { return not_known };
+    let Ok(mut session) = question.session(&options, |_| true) else { return not_known };
+    let mut explains = |outcome: &&&Outcome| shows(&question, &mut session, outcome) == Some(true);
+    let explained: BTreeSet<Outcome> =
+        violations.iter().filter(&mut explains).map(|one| (*one).clone()).collect();
+    if !explained.is_empty() {
+        return More { is_new: Some(true), explained };
+    }
+    // What the model allows is still allowed: only what is new is of interest.
+    by.allowed.outcomes.iter().for_each(|outcome| session.block(outcome));
+    let within = session.counted();
+    More { is_new: decided(&question, &session.find(&within)), explained }
 }
 
 /// For each change, whether the program has events that it is about. Where it has none, the change changes

@@ -9,19 +9,17 @@
 //! ⊤. A condition on ⊤ may be true or false.
 
 mod missing;
+mod possible;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lang::limits;
 use lang::outcome::Value as Shown;
 use rustc_hash::FxHashMap;
 use skeleton::{Condition, EventId, Guard, Skeleton, Value, ValueId};
 
 use super::super::cnf::{Cnf, Lit};
 use crate::relation::Relation;
-
-/// The largest number of values in a domain, if the program does not name more.
-const DOMAIN_LIMIT: usize = 48;
+use possible::{possible_values, possibly_undefined, unread};
 
 /// The possible values of an expression or observable, each with the literal for "it has this value".
 #[derive(Clone, Debug, Default)]
@@ -267,8 +265,10 @@ impl Values {
             // A read may depend on itself, and then nothing else gives it a value. This clause does.
             cnf.implies(&[happens], &self.domain(value).literals());
             // A read that does not happen gets some value, so that expressions over it have one too.
-            if let Some((_, some)) = self.domain(value).values.first() {
-                cnf.implies(&[!happens], &[*some]);
+            let domain = self.domain(value);
+            let some = unread(skeleton, value).map(|value| domain.literal(value));
+            if let Some(some) = some.or(domain.values.first().map(|(_, first)| *first)) {
+                cnf.implies(&[!happens], &[some]);
             }
         }
     }
@@ -304,7 +304,7 @@ impl Values {
     }
 
     /// The operands of an expression in an assignment, each with the literal that selects it.
-    fn operands(
+    fn selected(
         &self,
         skeleton: &Skeleton,
         id: ValueId,
@@ -336,7 +336,7 @@ impl Values {
         id: ValueId,
         is_true: &dyn Fn(Lit) -> bool,
     ) -> Vec<(ValueId, Lit)> {
-        let mut all = self.operands(skeleton, id, is_true);
+        let mut all = self.selected(skeleton, id, is_true);
         if let Value::Select(guard, ..) = &skeleton.values[id.0] {
             all.extend(skeleton.values_behind(*guard).into_iter().map(|value| (value, Lit::TRUE)));
         }
@@ -393,96 +393,4 @@ fn writers(skeleton: &Skeleton, read: EventId) -> impl Iterator<Item = EventId> 
         let event = skeleton.event(*write);
         *write != read && event.writes() && location.is_some() && event.location == location
     })
-}
-
-/// Which expressions may be ⊤.
-fn possibly_undefined(skeleton: &Skeleton, read: impl Fn(usize) -> bool) -> Vec<bool> {
-    let mut undefined = vec![false; skeleton.values.len()];
-    loop {
-        let mut changed = false;
-        for (index, value) in skeleton.values.iter().enumerate() {
-            let is = |id: &ValueId| undefined[id.0];
-            let now = match value {
-                Value::Constant(_) => false,
-                Value::Read(event) => {
-                    let written = |writer| skeleton.event(writer).written.as_ref().is_some_and(is);
-                    read(event.0) || writers(skeleton, *event).any(written)
-                }
-                Value::Select(_, left, right) | Value::Binary(_, left, right) => {
-                    is(left) || is(right)
-                }
-            };
-            changed |= now != undefined[index];
-            undefined[index] = now;
-        }
-        if !changed {
-            return undefined;
-        }
-    }
-}
-
-type Possible = (Vec<BTreeSet<u64>>, Vec<bool>);
-
-/// The values that each expression may have, up to the limit, and which domains were cut off.
-fn possible_values(skeleton: &Skeleton, extra: &Extra) -> Possible {
-    let count = skeleton.values.len();
-    let mut domains: Vec<BTreeSet<u64>> = vec![BTreeSet::new(); count];
-    for (id, values) in extra {
-        domains[id.0].extend(values);
-    }
-    // What only copies values never has more of them than the program names.
-    let named = skeleton.values.iter().filter_map(|value| match value {
-        Value::Constant(constant) => Some(*constant),
-        _ => None,
-    });
-    let limit = DOMAIN_LIMIT.max(named.collect::<BTreeSet<u64>>().len());
-    let limits: Vec<usize> = domains.iter().map(|extra| limit + extra.len()).collect();
-    let mut is_cut = vec![false; count];
-    loop {
-        let mut changed = false;
-        for (index, value) in skeleton.values.iter().enumerate() {
-            limits::look();
-            let mut possible = BTreeSet::new();
-            let mut depends_on_cut = false;
-            let mut add = |id: &ValueId| {
-                possible.extend(&domains[id.0]);
-                depends_on_cut |= is_cut[id.0];
-            };
-            match value {
-                Value::Constant(constant) => {
-                    possible.insert(*constant);
-                }
-                Value::Read(event) => {
-                    let written = writers(skeleton, *event);
-                    written
-                        .filter_map(|writer| skeleton.event(writer).written.as_ref())
-                        .for_each(&mut add);
-                }
-                Value::Select(_, then, otherwise) => {
-                    [then, otherwise].into_iter().for_each(&mut add)
-                }
-                Value::Binary(op, left, right) => {
-                    depends_on_cut = is_cut[left.0] || is_cut[right.0];
-                    let is_same = left == right;
-                    let (left, right) = (&domains[left.0], &domains[right.0]);
-                    let pairs = left.iter().flat_map(|l| right.iter().map(move |r| (*l, *r)));
-                    let pairs = pairs.filter(|(left, right)| !is_same || left == right);
-                    possible.extend(pairs.map(|(left, right)| op.apply(left, right)));
-                }
-            }
-            let before = (domains[index].len(), is_cut[index]);
-            for value in possible {
-                if domains[index].len() < limits[index] || domains[index].contains(&value) {
-                    domains[index].insert(value);
-                } else {
-                    depends_on_cut = true;
-                }
-            }
-            is_cut[index] |= depends_on_cut;
-            changed |= before != (domains[index].len(), is_cut[index]);
-        }
-        if !changed {
-            return (domains, is_cut);
-        }
-    }
 }

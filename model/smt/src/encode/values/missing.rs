@@ -43,7 +43,7 @@ impl Values {
         if let Some(value) = self.domain(id).number(is_true) {
             return Some(value);
         }
-        let operands = self.operands(skeleton, id, is_true);
+        let operands = self.selected(skeleton, id, is_true);
         let parts = operands.iter().map(|(id, _)| self.compute(skeleton, *id, is_true, known));
         let parts: Vec<Option<u64>> = parts.collect();
         let value = match (&skeleton.values[id.0], &parts[..]) {
