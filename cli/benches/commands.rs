@@ -1,7 +1,7 @@
 //! What a user waits for: whole commands, with the start of the program.
 //!
-//! `cargo bench -p cli --bench commands` prints tables in Markdown; the arguments `suite`, `simulator`,
-//! `repair` and `refine` restrict them.
+//! `cargo bench -p cli --bench commands` prints tables in Markdown; the arguments `start`, `suite`,
+//! `simulator`, `reports`, `repair` and `refine` restrict them.
 
 #![allow(clippy::print_stdout, reason = "the tables are the result")]
 
@@ -19,8 +19,14 @@ fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a crate of a workspace");
     std::env::set_current_dir(root).expect("the root is there");
     let wanted: Vec<String> = std::env::args().skip(1).filter(|one| one != "--bench").collect();
-    let parts: [(&str, fn()); 4] =
-        [("suite", suite), ("simulator", simulator), ("repair", repairs), ("refine", refinement)];
+    let parts: [(&str, fn()); 6] = [
+        ("start", start),
+        ("suite", suite),
+        ("simulator", simulator),
+        ("reports", reports),
+        ("repair", repairs),
+        ("refine", refinement),
+    ];
     for (name, part) in parts {
         if wanted.is_empty() || wanted.iter().any(|one| one == name) {
             part();
@@ -73,6 +79,69 @@ fn thrice(arguments: &[&str]) -> Took {
     let mut runs: Vec<Took> = (0..3).map(|_| litmus(arguments)).collect();
     runs.sort_by_key(|run| run.time);
     runs.swap_remove(1)
+}
+
+/// One test: what a user or an editor waits for at least.
+fn start() {
+    const STARTS: usize = 200;
+    let mut rows = Vec::new();
+    for command in [
+        "allowed litmus-suite/put-get/MP+put-put+po.litmus",
+        "allowed litmus-suite/objects/Kv+update.litmus",
+        "check litmus-suite/put-get/MP+put-put+po.litmus",
+    ] {
+        let words: Vec<&str> = command.split(' ').collect();
+        let mut times: Vec<Duration> = (0..STARTS)
+            .map(|_| {
+                let mut litmus = Command::new(env!("CARGO_BIN_EXE_litmus"));
+                litmus.args(&words).stdout(Stdio::null());
+                let began = Instant::now();
+                assert!(litmus.status().expect("litmus starts").success(), "{command}");
+                began.elapsed()
+            })
+            .collect();
+        times.sort();
+        rows.push(vec![
+            format!("`litmus {command}`"),
+            markdown::milliseconds(times[STARTS / 2]),
+            markdown::milliseconds(times[STARTS * 9 / 10]),
+        ]);
+    }
+    markdown::print(&["command", "median, ms", "90 %, ms"], &rows);
+    println!("\nFrom exec to exit, {STARTS} times each.");
+}
+
+/// A report of many tests.
+fn reports() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reports");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).expect("the folder of the last time can be removed");
+    }
+    let path = |name: &str| folder.join(name).display().to_string();
+    let (tests, runs, report) = (path("tests"), path("runs"), path("report"));
+    let made = ["gen", "random", "--count", "10000", "--seed", "3", "-o", &tests];
+    let commands: [(&str, &[&str]); 3] = [
+        ("litmus gen random --count 10000 --seed 3 -o TESTS", &made),
+        (
+            "litmus run TESTS -n 200 --seed 1 -o RUNS",
+            &["run", &tests, "-n", "200", "--seed", "1", "-o", &runs],
+        ),
+        (
+            "litmus report RUNS/record.jsonl -o REPORT",
+            &["report", &format!("{runs}/record.jsonl"), "-o", &report],
+        ),
+    ];
+    let mut rows = Vec::new();
+    for (command, arguments) in commands {
+        let took = litmus(arguments);
+        rows.push(vec![
+            format!("`{command}`"),
+            format!("{:.1}", took.time.as_secs_f64()),
+            markdown::count(took.peak.div_ceil(1024)),
+        ]);
+    }
+    markdown::print(&["command", "seconds", "MiB"], &rows);
+    println!("\nThe folder has {} tests.", markdown::count(walk(Path::new(&tests)).len() - 1));
 }
 
 /// Complete outcomes of the suite's tests under each model of their headers.

@@ -95,7 +95,9 @@ fn rounds(skeleton: &Skeleton, operands: &[Vec<ValueId>]) -> usize {
     let mut rounds = 1;
     for (index, value) in skeleton.values.iter().enumerate() {
         let is_read = matches!(value, Value::Read(_));
-        if is_read && constant(skeleton, &operands[index]).is_none() {
+        // Reads of no location have no operands.
+        if is_read && !operands[index].is_empty() && constant(skeleton, &operands[index]).is_none()
+        {
             return usize::MAX;
         }
         let is_behind = operands[index].iter().any(|operand| operand.0 >= index);
