@@ -321,7 +321,7 @@ fn says(
     let concerned = changes.iter().zip(concerned).filter(|(_, concerned)| *concerned);
     let mut waiting = vec![concerned.map(|(change, _)| change).collect::<Vec<_>>()];
     while let Some(mut together) = waiting.pop() {
-        // Most programs are about few cells. If a model without some allows no more, nor does one without one.
+        // Most programs are about few cells: where a model without some allows no more, none of these is one.
         let (changed, violations) = match &together[..] {
             [] => continue,
             [change] => (change.model.clone(), &violations),
