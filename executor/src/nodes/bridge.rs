@@ -30,7 +30,6 @@ use lang::mutex::lock;
 use super::link::with_port;
 use super::secret::{Secret, random};
 use link::Link;
-use outlet::Outlet;
 
 /// The port of hosts that name none.
 const PORT: u16 = 18517;
@@ -82,8 +81,8 @@ struct Inner {
     host: u32,
     options: BridgeOptions,
     links: Mutex<Vec<Arc<Link>>>,
-    /// The sockets of processes, by place.
-    places: Mutex<BTreeMap<u16, Arc<Outlet>>>,
+    /// The processes that were spoken to, by place.
+    places: Mutex<BTreeMap<u16, local::Process>>,
     /// For each place, how many connections come from there.
     present: Mutex<BTreeMap<u16, usize>>,
     /// How many connections of processes have not ended.

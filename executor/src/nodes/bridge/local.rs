@@ -13,6 +13,24 @@ use super::{Inner, lock, spawn};
 /// The first bytes of a connection between processes of a host. The place of the caller follows.
 const GREETING: [u8; 6] = *b"litmus";
 
+/// How long it is looked whether a process has ended.
+const MOMENT: Duration = Duration::from_millis(1);
+
+/// The connection to a process of this host, which hears, and says nothing there.
+pub(super) struct Process {
+    outlet: Arc<Outlet>,
+    stream: UnixStream,
+}
+
+impl Process {
+    /// Whether the process has not ended. If the connection to one that is there were closed, it would take
+    /// all other hosts for gone.
+    fn is_there(&self) -> bool {
+        let silent = [ErrorKind::WouldBlock, ErrorKind::TimedOut];
+        (&self.stream).read(&mut [0]).is_err_and(|error| silent.contains(&error.kind()))
+    }
+}
+
 /// What the process at a place says first.
 pub(super) fn greeting(place: u16) -> Vec<u8> {
     let mut greeting = GREETING.to_vec();
@@ -51,8 +69,8 @@ impl Inner {
             return Err(ErrorKind::InvalidData.into());
         }
         *lock(&self.present).entry(place).or_default() += 1;
-        // Another process may have been at this place.
-        lock(&self.places).remove(&place);
+        // It may have been spoken to before, or another process may have been at this place.
+        lock(&self.places).retain(|known, before| *known != place || before.is_there());
         let ended = pump(stream, |frame| {
             if frame.from() != (self.host, place) {
                 return Err(ErrorKind::InvalidData.into());
@@ -83,13 +101,14 @@ impl Inner {
     /// The socket of the process at a place.
     pub(super) fn place(&self, place: u16) -> Option<Arc<Outlet>> {
         let mut places = lock(&self.places);
-        if let Some(known) = places.get(&place).filter(|known| !known.is_broken()) {
-            return Some(Arc::clone(known));
+        if let Some(known) = places.get(&place).filter(|known| !known.outlet.is_broken()) {
+            return Some(Arc::clone(&known.outlet));
         }
         let mut stream = UnixStream::connect(self.options.folder.join(place.to_string())).ok()?;
         stream.write_all(&greeting(0)).ok()?;
-        let outlet = Arc::new(Outlet::new(stream));
-        places.insert(place, Arc::clone(&outlet));
+        stream.set_read_timeout(Some(MOMENT)).ok()?;
+        let outlet = Arc::new(Outlet::new(stream.try_clone().ok()?));
+        places.insert(place, Process { outlet: Arc::clone(&outlet), stream });
         Some(outlet)
     }
 

@@ -119,6 +119,33 @@ fn processes_of_two_hosts_hear_each_other_and_who_is_gone() {
 }
 
 #[test]
+fn who_is_spoken_to_before_it_speaks_keeps_its_connection() {
+    let (one, two) = two();
+    let (a, b) = ((one.bridge.host(), 7), (two.bridge.host(), 9));
+    let (at_a, at_b) = (one.process(7), two.process(9));
+    let mut from_b = two.speaker(9);
+    from_b.write_all(&message(a, b, &[1])).unwrap();
+    let mut heard_by_a = hear(&at_a);
+    assert_eq!(next(&mut heard_by_a, 25), message(a, b, &[1]));
+    let mut from_a = one.speaker(7);
+    from_a.write_all(&message(b, a, &[2])).unwrap();
+    let mut heard_by_b = hear(&at_b);
+    assert_eq!(next(&mut heard_by_b, 25), message(b, a, &[2]));
+    from_b.write_all(&message(a, b, &[3])).unwrap();
+    assert_eq!(next(&mut heard_by_a, 25), message(a, b, &[3]));
+    // Another process at this place has a connection of its own.
+    drop((from_a, at_a, heard_by_a));
+    assert_eq!(next(&mut heard_by_b, 25), Frame::gone(b.0, a.0, a.1).bytes);
+    std::fs::remove_file(one.folder.join("7")).unwrap();
+    let at_a = one.process(7);
+    let mut from_a = one.speaker(7);
+    from_a.write_all(&message(b, a, &[4])).unwrap();
+    assert_eq!(next(&mut heard_by_b, 25), message(b, a, &[4]));
+    from_b.write_all(&message(a, b, &[5])).unwrap();
+    assert_eq!(next(&mut hear(&at_a), 25), message(a, b, &[5]));
+}
+
+#[test]
 fn a_process_that_speaks_for_another_is_cut_off() {
     let (one, two) = two();
     let (a, b) = ((one.bridge.host(), 7), (two.bridge.host(), 9));
