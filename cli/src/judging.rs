@@ -47,7 +47,7 @@ pub fn ask(
         Ok(found) => {
             let options = request.options();
             let asking = Question::of(test, model).libraries(libraries).options(&options);
-            Ok(ModelSays::of(asking.question().ok().as_ref(), &options, found.allowed))
+            Ok(ModelSays::of(|| asking.question().ok(), &options, found.allowed))
         }
         Err(Refusal::Unsupported(reason)) => Ok(ModelSays::unknown(reason)),
         Err(Refusal::Undefined(errors)) => Err(NotJudged::Undefined(errors)),

@@ -55,6 +55,8 @@ pub struct Allowed {
     pub blocked: Vec<Span>,
     /// Why the program is not well formed: executions that misuse a library. These executions do not count.
     pub misuses: Vec<Diagnostic>,
+    /// Outcomes that only the axioms forbid, if the solver came upon some.
+    pub excluded: BTreeSet<Outcome>,
     /// Counters of the solver.
     pub statistics: Statistics,
 }
@@ -212,8 +214,11 @@ impl<'a> Question<'a> {
             let unanswered = session.unanswered().iter();
             blocked = unanswered.map(|poll| self.skeleton.event(*poll).span).collect();
         }
+        let mut excluded = std::mem::take(&mut session.broken);
+        excluded.retain(|one| !outcomes.iter().any(|known| known.covers(one)));
         Ok(Allowed {
             outcomes,
+            excluded,
             complete: proof.as_ref().ok().copied(),
             reason: proof.err(),
             is_beyond_bound,

@@ -195,11 +195,31 @@ fn by_solver(
             return Err(format!("a witness breaks {broken:?}").into());
         }
     }
+    only_axioms_exclude(&question, &options, &allowed)?;
     let vacuous = vacuous_conditions(test, &question, &options)?;
     if !vacuous.is_empty() {
         return Err(format!("no candidate execution satisfies {vacuous:?}").into());
     }
     Ok(allowed)
+}
+
+/// What the solver came upon and the model forbids is of an execution without axioms.
+fn only_axioms_exclude(
+    question: &Question<'_>,
+    options: &Options,
+    allowed: &Allowed,
+) -> Result<(), Failed> {
+    let mut session =
+        question.session(options, |_| false).map_err(|refused| Failed::from(refused.text()))?;
+    for outcome in &allowed.excluded {
+        let assumptions =
+            session.covering(outcome).map(|covering| [covering, session.counted()].concat());
+        let found = assumptions.map(|assumptions| session.find(&assumptions));
+        if allowed.contains(outcome) || !matches!(found, Some(Found::Execution(_))) {
+            return Err(format!("{outcome:?} is not excluded by axioms").into());
+        }
+    }
+    Ok(())
 }
 
 /// Forbidden conditions that are so even without any axiom.

@@ -78,7 +78,7 @@ fn report_with(sources: &[Source], examined: usize, mutant_runs: u64) -> Report 
         let asking = Question::of(test, model).libraries(libraries);
         let question = asking.question().map_err(wrong)?;
         let found = question.allowed(&options).map_err(wrong)?;
-        Ok(ModelSays::of(Some(&question), &options, found))
+        Ok(ModelSays::of(|| Some(question), &options, found))
     });
     let request = Request {
         chosen: Vec::new(),

@@ -1,7 +1,7 @@
 //! A consistent execution that the solver has found, before the search continues.
 
 use lang::cat::model::AxiomKind;
-use lang::outcome::{Outcome, Value};
+use lang::outcome::Outcome;
 use skeleton::{EventId, Skeleton, ValueId};
 
 use super::cnf::Lit;
@@ -22,9 +22,7 @@ pub struct Consistent<'a> {
 impl Consistent<'_> {
     /// The values of all observables.
     pub fn outcome(&self) -> Outcome {
-        let Candidate { encoding, is_true } = self.candidate;
-        let shown = encoding.observables.iter();
-        Outcome(shown.map(|domain| domain.chosen(is_true).unwrap_or(Value::Int(0))).collect())
+        self.candidate.outcome()
     }
 
     /// For an axiom that does not hold in the session, by its index: each event at which the execution breaks

@@ -174,6 +174,12 @@ pub struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
+    /// The values of all observables.
+    pub fn outcome(&self) -> Outcome {
+        let value = |domain: &Domain| domain.chosen(self.is_true).unwrap_or(Value::Int(0));
+        Outcome(self.encoding.observables.iter().map(value).collect())
+    }
+
     /// The clause that excludes this candidate and no other.
     pub fn apart(&self) -> Vec<Lit> {
         let encoding = self.encoding;

@@ -61,9 +61,17 @@ pub struct Session<'a> {
     given_up: Option<Reached>,
     /// The session is about executions that reach the bound on loops.
     is_beyond: bool,
+    /// How many of the axioms say that orders are orders.
+    orders: usize,
+    /// Outcomes of executions that break some axiom, a few of those that searches came upon. Other executions
+    /// may show them too.
+    pub broken: BTreeSet<Outcome>,
     /// Counters of the session so far.
     pub statistics: Statistics,
 }
+
+/// The most outcomes of broken executions that are kept.
+const MOST_BROKEN: usize = 16;
 
 /// The result of one search.
 pub enum Found {
@@ -137,6 +145,7 @@ impl<'a> Session<'a> {
         is_beyond: bool,
     ) -> Result<Self, EncodeError> {
         let mut axioms = partial_orders(plan);
+        let orders = axioms.len();
         for (index, axiom) in model.axioms.iter().enumerate() {
             if keep(index) {
                 axioms.push((axiom.kind, plan.axioms[index]));
@@ -169,6 +178,8 @@ impl<'a> Session<'a> {
             incomplete: false,
             given_up: None,
             is_beyond,
+            orders,
+            broken: BTreeSet::new(),
             statistics,
         };
         session.complete_domains()?;
@@ -257,7 +268,8 @@ impl<'a> Session<'a> {
         if self.given_up.is_some() {
             return Answer::Unknown;
         }
-        let statistics = &mut self.statistics;
+        let counted = self.counted();
+        let (statistics, broken) = (&mut self.statistics, &mut self.broken);
         let limits = &self.solver_kind.1;
         // The solver checks the limits itself, but judging one candidate may take long.
         let answer = limits.within(|| {
@@ -270,6 +282,13 @@ impl<'a> Session<'a> {
                 // Explanations are sound only then.
                 debug_assert!(evaluation.is_bounded(), "expected values within their bounds");
                 let mut lemmas = evaluation.violations(&self.axioms, &candidate);
+                if !lemmas.is_empty() && broken.len() < MOST_BROKEN {
+                    let orders = &self.axioms[..self.orders];
+                    let is_execution = counted.iter().all(|literal| is_true(*literal))
+                        && evaluation.violations(orders, &candidate).is_empty()
+                        && candidate.encoding.values.circle(self.skeleton, is_true).is_none();
+                    broken.extend(is_execution.then(|| candidate.outcome()));
+                }
                 if self.judges_undefined {
                     let values = &candidate.encoding.values;
                     let reads = (plan.undefined_reads, &values.undefined_reads);

@@ -39,6 +39,21 @@ fn numbers(values: &[u64]) -> Vec<Value> {
     values.iter().map(|value| Value::Int(*value)).collect()
 }
 
+/// Of a program that forbids something, the solver comes upon it.
+#[test]
+fn what_axioms_exclude_is_told() {
+    let text = "litmus t\nmodel sc\n\n  x = 0, y = 0  |\n  ------\n  x := 1 | y := 1\n  a := y | b := x\n\n  observe a, b\n";
+    let (test, errors) =
+        lang::litmus::load_with(&Source::new("t", text), crate::library::shipped().words());
+    let test: Test = test.unwrap_or_else(|| panic!("{errors:?}"));
+    for (model, excluded) in [("sc", vec![Outcome(numbers(&[0, 0]))]), ("tso", Vec::new())] {
+        let loaded = crate::models::load_shipped(model).expect("it is shipped").expect("it loads");
+        let question = Question::of(&test, &loaded.model).question().expect("it fits");
+        let found = question.allowed(&Options::default()).expect("it is encoded");
+        assert_eq!(Vec::from_iter(found.excluded), excluded, "{model}");
+    }
+}
+
 /// Observables are `a` and `x`.
 #[test]
 fn what_is_known_is_excluded() {

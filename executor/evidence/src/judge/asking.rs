@@ -1,5 +1,6 @@
 //! What an answer of an engine means for judging.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use lang::outcome::{Outcome, Value};
@@ -9,11 +10,22 @@ use model::smt::{Found, Session};
 use super::{Forbids, ModelSays};
 
 impl ModelSays {
-    /// What follows from what an engine found.
-    pub fn of(question: Option<&Question<'_>>, options: &Options, found: Allowed) -> Self {
+    /// What follows from what an engine found. The question is needed if that does not show whether the model
+    /// forbids anything; without one, this is not known.
+    pub fn of<'q>(
+        question: impl FnOnce() -> Option<Question<'q>>,
+        options: &Options,
+        found: Allowed,
+    ) -> Self {
         let allowed = without_misuses(found);
-        let forbids = question.map(|question| forbids(question, options, &allowed));
-        Self { allowed: Arc::new(allowed), forbids: forbids.unwrap_or_default() }
+        let forbids = match (&allowed.complete, allowed.excluded.is_empty()) {
+            (None, _) => Forbids::Unknown,
+            (Some(_), false) => Forbids::Something,
+            (Some(_), true) => question()
+                .map(|question| forbids(&question, options, &allowed.outcomes))
+                .unwrap_or_default(),
+        };
+        Self { allowed: Arc::new(allowed), forbids }
     }
 
     /// The same of a program that calls sequential objects: what its calls return may be wrong.
@@ -42,15 +54,12 @@ fn without_misuses(found: Allowed) -> Allowed {
     }
 }
 
-/// Whether a model forbids anything that could be seen: an outcome that some execution of the program gives,
-/// whatever the memory does. A program of which all of these are allowed cannot show a violation, however
-/// often it is run.
-fn forbids(question: &Question<'_>, options: &Options, allowed: &Allowed) -> Forbids {
-    if allowed.complete.is_none() {
-        return Forbids::Unknown;
-    }
+/// Whether a model that allows just these outcomes forbids anything that could be seen: an outcome that some
+/// execution of the program gives, whatever the memory does. A program of which all of these are allowed
+/// cannot show a violation, however often it is run.
+fn forbids(question: &Question<'_>, options: &Options, allowed: &BTreeSet<Outcome>) -> Forbids {
     let Ok(mut session) = question.session(options, |_| false) else { return Forbids::Unknown };
-    allowed.outcomes.iter().for_each(|outcome| session.block(outcome));
+    allowed.iter().for_each(|outcome| session.block(outcome));
     let within = session.counted();
     match decided(question, &session.find(&within)) {
         Some(true) => Forbids::Something,
