@@ -23,6 +23,9 @@ impl Clone for Relation {
     // The memory is reused: most relations of an evaluation replace a relation of the same size.
     fn clone_from(&mut self, other: &Self) {
         (self.size, self.words) = (other.size, other.words);
+        if self.bits.capacity() < other.bits.len() {
+            announce(self.size, self.words);
+        }
         self.bits.clone_from(&other.bits);
     }
 }
@@ -164,7 +167,7 @@ impl Relation {
     }
 
     /// The row that has the elements of this set.
-    fn members(&self) -> Vec<u64> {
+    pub fn members(&self) -> Vec<u64> {
         let mut row = vec![0; self.words];
         self.pairs().for_each(|(element, _)| row[element / 64] |= 1 << (element % 64));
         row
@@ -217,16 +220,20 @@ impl Relation {
 
     /// The pairs whose elements are both in the set (an identity relation).
     pub fn restricted_to(&self, set: &Self) -> Self {
-        let mask = set.members();
-        let mut result = self.clone();
-        for from in 0..self.size {
-            let kept = set.contains(from, from);
-            let row = result.row_mut(from);
-            row.iter_mut()
-                .zip(&mask)
-                .for_each(|(word, mask)| *word &= if kept { *mask } else { 0 });
-        }
+        let mut result = Self::default();
+        result.set_restricted(self, &set.members());
         result
+    }
+
+    /// Sets this relation to the pairs of `other` that are in a set, both ends. The set is given by
+    /// [`Relation::members`].
+    pub fn set_restricted(&mut self, other: &Self, members: &[u64]) {
+        self.clone_from(other);
+        for from in 0..self.size {
+            let kept = members[from / 64] >> (from % 64) & 1 == 1;
+            let row = self.row_mut(from).iter_mut().zip(members);
+            row.for_each(|(word, mask)| *word &= if kept { *mask } else { 0 });
+        }
     }
 }
 

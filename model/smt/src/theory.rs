@@ -169,12 +169,13 @@ impl<'p> Evaluation<'p> {
     }
 
     fn statics(&mut self) {
+        let executed = self.facts.executed.members();
         for node in 0..self.plan.nodes.len() {
             if !self.plan.nodes[node].is_static {
                 continue;
             }
             match &self.unrestricted[node] {
-                Some(value) => self.values[node] = value.restricted_to(&self.facts.executed),
+                Some(value) => self.values[node].set_restricted(value, &executed),
                 None => self.compute(node),
             }
         }
@@ -249,10 +250,10 @@ impl<'p> Evaluation<'p> {
                 result.subtract(value(b));
             }
             Op::Complement(ty, a) => {
-                *result = match ty {
-                    Type::Set => executed.clone(),
-                    Type::Relation => Relation::from_fn(size, |_, _| true).restricted_to(executed),
-                };
+                match ty {
+                    Type::Set => result.clone_from(executed),
+                    Type::Relation => result.set_product(executed, executed),
+                }
                 result.subtract(value(a));
             }
             Op::Product(a, b) => result.set_product(value(a), value(b)),
