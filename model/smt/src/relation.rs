@@ -161,7 +161,7 @@ impl Relation {
     pub fn set_product(&mut self, from: &Self, to: &Self) {
         self.clear(from.size);
         let all = to.members();
-        for (element, _) in from.pairs() {
+        for element in (0..from.size).filter(|element| from.contains(*element, *element)) {
             self.row_mut(element).copy_from_slice(&all);
         }
     }
@@ -169,7 +169,9 @@ impl Relation {
     /// The row that has the elements of this set.
     pub fn members(&self) -> Vec<u64> {
         let mut row = vec![0; self.words];
-        self.pairs().for_each(|(element, _)| row[element / 64] |= 1 << (element % 64));
+        for element in 0..self.size {
+            row[element / 64] |= self.row(element)[element / 64] & 1 << (element % 64);
+        }
         row
     }
 
