@@ -39,6 +39,30 @@ fn numbers(values: &[u64]) -> Vec<Value> {
     values.iter().map(|value| Value::Int(*value)).collect()
 }
 
+/// A read that does not happen, of a location with more values than a domain lists: the initial one, which is
+/// not listed, is never read.
+#[test]
+fn what_no_domain_lists_hides_no_execution() {
+    let writes =
+        |name: &str, step: u64| (1..8).map(move |n| format!("{name} := {}", n * step)).collect();
+    let words = |all: [&str; 5]| all.map(str::to_owned).to_vec();
+    let threads: [Vec<String>; 5] = [
+        writes("y", 1),
+        writes("z", 10),
+        words(["a := y", "b := z", "x := a + b", "", ""]),
+        words(["x := 6000", "c := f", "if c = 1 {", "d := x", "}"]),
+        words(["f := 1", "", "", "", ""]),
+    ];
+    let mut text =
+        "litmus t\nmodel tso\n\n  x = 5000, y = 0, z = 0, f = 0 | | | |\n  ---\n".to_owned();
+    for row in 0..7 {
+        let cells = threads.iter().map(|thread| thread.get(row).map_or("", String::as_str));
+        text += &format!("  {}\n", cells.collect::<Vec<_>>().join(" | "));
+    }
+    let found = beside(&(text + "\n  observe c\n"), "tso", &[]);
+    assert_eq!(found, BTreeSet::from([numbers(&[0]), numbers(&[1])]));
+}
+
 /// Of a program that forbids something, the solver comes upon it.
 #[test]
 fn what_axioms_exclude_is_told() {

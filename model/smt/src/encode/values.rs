@@ -49,10 +49,7 @@ impl Domain {
     /// The literal for "it has this value", if the value is possible.
     pub fn showing(&self, value: Shown) -> Option<Lit> {
         match value.word() {
-            Some(word) => {
-                let found = self.values.iter().find(|(known, _)| *known == word);
-                found.map(|(_, literal)| *literal)
-            }
+            Some(word) => self.listed(word),
             None => self.undefined,
         }
     }
@@ -77,10 +74,15 @@ impl Domain {
         values.chain(self.other).chain(self.undefined).collect()
     }
 
+    /// The literal of a value that is listed.
+    fn listed(&self, value: u64) -> Option<Lit> {
+        let index = self.values.binary_search_by_key(&value, |(known, _)| *known).ok()?;
+        Some(self.values[index].1)
+    }
+
     /// The literal for a value: its own, else `other`, else the literal that is never true.
     fn literal(&self, value: u64) -> Lit {
-        let index = self.values.binary_search_by_key(&value, |(known, _)| *known);
-        index.map_or(self.other.unwrap_or(Lit::FALSE), |index| self.values[index].1)
+        self.listed(value).or(self.other).unwrap_or(Lit::FALSE)
     }
 }
 
@@ -264,9 +266,10 @@ impl Values {
             cnf.at_most_one(&options);
             // A read may depend on itself, and then nothing else gives it a value. This clause does.
             cnf.implies(&[happens], &self.domain(value).literals());
-            // A read that does not happen gets some value, so that expressions over it have one too.
+            // A read that does not happen gets some value, so that expressions over it have one too. It is
+            // listed: what no domain lists is not looked for if nothing needs it.
             let domain = self.domain(value);
-            let some = unread(skeleton, value).map(|value| domain.literal(value));
+            let some = unread(skeleton, value).and_then(|value| domain.listed(value));
             if let Some(some) = some.or(domain.values.first().map(|(_, first)| *first)) {
                 cnf.implies(&[!happens], &[some]);
             }

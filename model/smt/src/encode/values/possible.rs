@@ -55,11 +55,12 @@ pub fn possible_values(skeleton: &Skeleton, extra: &Extra) -> (Vec<Vec<u64>>, Ve
     let mut is_cut = vec![false; count];
     let mut is_stale = vec![true; count];
     let mut possible = Vec::new();
-    // Round after round, so that domains that reach the limit have values of all their operands.
-    for _ in 0..rounds(skeleton, &operands) {
-        if !is_stale.contains(&true) {
-            break;
-        }
+    // Round after round, so that domains that reach the limit have values of all their operands. Then they must
+    // have all that can be computed from what they have, as what is missing may be what is read.
+    let enough = rounds(skeleton, &operands);
+    let mut round = 0;
+    while is_stale.contains(&true) && (round < enough || is_cut.contains(&true)) {
+        round += 1;
         for index in 0..count {
             limits::look();
             if !std::mem::take(&mut is_stale[index]) {
