@@ -21,7 +21,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The limit that is reached if so many states of that many bytes each are stored.
+    /// The limit that stored states exceed, if they do; `bytes` is the size of one.
     pub fn exceeded_by(&self, states: usize, bytes: usize) -> Option<String> {
         if states as u64 > self.states {
             return Some(format!("{} states were stored", self.states));

@@ -322,18 +322,16 @@ fn says(
     let mut waiting = vec![concerned.map(|(change, _)| change).collect::<Vec<_>>()];
     while let Some(mut together) = waiting.pop() {
         // Most programs are about few cells: where a model without some allows no more, none of these is one.
-        let (changed, violations) = match &together[..] {
+        let more = match &together[..] {
             [] => continue,
-            [change] => (change.model.clone(), &violations),
+            [change] => more_of(&change.model, group, &violations, request),
             all => {
                 let mut changed = model.clone();
-                all.iter().for_each(|change| {
-                    change.apply_to(&mut changed);
-                });
-                (changed, &BTreeSet::new())
+                let is_changed = all.iter().all(|change| change.apply_to(&mut changed));
+                let more = is_changed.then(|| more_of(&changed, group, &BTreeSet::new(), request));
+                more.unwrap_or_default()
             }
         };
-        let more = more_of(&changed, group, violations, request);
         if together.len() > 1 {
             if more.is_new != Some(false) {
                 let half = together.split_off(together.len() / 2);
@@ -355,6 +353,7 @@ fn says(
 }
 
 /// What a changed model allows of a program that the model does not.
+#[derive(Default)]
 struct More {
     /// Whether there is anything; `None` if a limit was reached first.
     is_new: Option<bool>,
@@ -368,12 +367,11 @@ fn more_of(
     violations: &BTreeSet<&Outcome>,
     request: &Request<'_>,
 ) -> More {
-    let not_known = More { is_new: None, explained: BTreeSet::new() };
     let (test, by) = (group.first, &group.first.by[group.by]);
     let options = (request.options)();
     let asking = Question::of(&test.test, changed).libraries(&test.libraries).options(&options);
-    let Ok(question) = asking.question() else { return not_known };
-    let Ok(mut session) = question.session(&options, |_| true) else { return not_known };
+    let Ok(question) = asking.question() else { return More::default() };
+    let Ok(mut session) = question.session(&options, |_| true) else { return More::default() };
     let mut explains = |outcome: &&&Outcome| shows(&question, &mut session, outcome) == Some(true);
     let explained: BTreeSet<Outcome> =
         violations.iter().filter(&mut explains).map(|one| (*one).clone()).collect();

@@ -55,8 +55,8 @@ pub fn possible_values(skeleton: &Skeleton, extra: &Extra) -> (Vec<Vec<u64>>, Ve
     let mut is_cut = vec![false; count];
     let mut is_stale = vec![true; count];
     let mut possible = Vec::new();
-    // Round after round, so that domains that reach the limit have values of all their operands. Then they must
-    // have all that can be computed from what they have, as what is missing may be what is read.
+    // Round after round, so that domains that reach the limit have values of all their operands. Then they
+    // must have all that can be computed from what they have, as what is missing may be what is read.
     let enough = rounds(skeleton, &operands);
     let mut round = 0;
     while is_stale.contains(&true) && (round < enough || is_cut.contains(&true)) {
