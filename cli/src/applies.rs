@@ -36,6 +36,7 @@ const RULES: &[Rule] = &[
             "delay",
             "spread",
             "flush",
+            "backlog",
             "stress",
             "no_shuffle",
             "pin",

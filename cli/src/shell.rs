@@ -145,6 +145,7 @@ fn flags(header: &Header) -> Vec<String> {
         ("spread", "--spread"),
         ("shuffle", "--no-shuffle"),
         ("flush", "--flush"),
+        ("backlog", "--backlog"),
         ("pin", "--pin"),
         ("stress", "--stress"),
         ("stride", "--stride"),

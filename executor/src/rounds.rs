@@ -6,6 +6,7 @@
 //! words that another one has used before (a source that is reused too early fakes weak outcomes), and weak
 //! outcomes get their chance.
 
+mod backlog;
 mod barrier;
 mod layout;
 mod pace;

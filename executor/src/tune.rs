@@ -36,7 +36,7 @@ struct Knob {
 /// The value of a knob for a spread that is measured.
 const MEASURED: u32 = u32::MAX;
 
-const KNOBS: [Knob; 10] = [
+const KNOBS: [Knob; 11] = [
     Knob {
         ladder: &[1, 4, 16, 64, 256, 1024],
         get: |parameters| parameters.instances,
@@ -62,6 +62,11 @@ const KNOBS: [Knob; 10] = [
         ladder: &[0, 50, 100],
         get: |parameters| parameters.flush,
         set: |parameters, value| parameters.flush = value,
+    },
+    Knob {
+        ladder: &[0, 25, 50, 100],
+        get: |parameters| parameters.backlog,
+        set: |parameters, value| parameters.backlog = value,
     },
     Knob {
         ladder: &[0, 1, 2, 4],

@@ -1,11 +1,16 @@
 //! The queues between a program and its NIC: completions, receive requests, send requests, and events.
 
+mod completions;
+mod ring;
+
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::ffi::Bell;
-use crate::request::{Completion, ReceiveRequest, SendRequest, Status};
+use crate::request::{ReceiveRequest, SendRequest};
+
+pub use completions::CompletionQueue;
 
 /// Locks a mutex even if another thread has panicked: every use leaves the guarded data valid.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -39,103 +44,6 @@ impl<T> Channel<T> {
     /// Removes events.
     pub fn forget(&self, gone: impl Fn(&T) -> bool) {
         lock(&self.waiting).retain(|event| !gone(event));
-    }
-}
-
-/// The completions that ring for the next event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Armed {
-    No,
-    Solicited,
-    Any,
-}
-
-struct Entries {
-    list: VecDeque<Completion>,
-    armed: Armed,
-}
-
-/// A completion queue.
-pub struct CompletionQueue {
-    entries: Mutex<Entries>,
-    count: AtomicUsize,
-    capacity: AtomicUsize,
-    overrun: AtomicBool,
-    /// The channel for events, and the address of the program's object that they name.
-    channel: Option<(std::sync::Arc<Channel<usize>>, usize)>,
-}
-
-impl CompletionQueue {
-    /// An empty completion queue.
-    pub fn new(capacity: usize, channel: Option<(std::sync::Arc<Channel<usize>>, usize)>) -> Self {
-        Self {
-            entries: Mutex::new(Entries { list: VecDeque::new(), armed: Armed::No }),
-            count: AtomicUsize::new(0),
-            capacity: AtomicUsize::new(capacity),
-            overrun: AtomicBool::new(false),
-            channel,
-        }
-    }
-
-    /// Adds a completion. Returns false the first time that the queue overruns.
-    pub fn push(&self, completion: Completion) -> bool {
-        let mut entries = lock(&self.entries);
-        if entries.list.len() >= self.capacity.load(Ordering::Relaxed) {
-            return self.overrun.swap(true, Ordering::Relaxed);
-        }
-        entries.list.push_back(completion);
-        self.count.store(entries.list.len(), Ordering::Release);
-        let wakes = match entries.armed {
-            Armed::No => false,
-            Armed::Any => true,
-            Armed::Solicited => completion.solicited || completion.status != Status::Success,
-        };
-        if wakes {
-            entries.armed = Armed::No;
-            if let Some((channel, object)) = &self.channel {
-                channel.tell(*object);
-            }
-        }
-        true
-    }
-
-    /// Takes at most `most` completions, and passes each to `each`.
-    pub fn poll(&self, most: usize, mut each: impl FnMut(usize, Completion)) -> usize {
-        if self.count.load(Ordering::Acquire) == 0 {
-            return 0;
-        }
-        let mut entries = lock(&self.entries);
-        let taken = most.min(entries.list.len());
-        for (index, completion) in entries.list.drain(..taken).enumerate() {
-            each(index, completion);
-        }
-        self.count.store(entries.list.len(), Ordering::Release);
-        taken
-    }
-
-    /// Requests an event for the next completion, or only for the next that is solicited or failed.
-    pub fn arm(&self, solicited_only: bool) {
-        let mut entries = lock(&self.entries);
-        let wanted = if solicited_only { Armed::Solicited } else { Armed::Any };
-        if entries.armed != Armed::Any {
-            entries.armed = wanted;
-        }
-    }
-
-    /// Changes the capacity. Returns false if there are more completions than that.
-    pub fn resize(&self, capacity: usize) -> bool {
-        let fits = lock(&self.entries).list.len() <= capacity;
-        if fits {
-            self.capacity.store(capacity, Ordering::Relaxed);
-        }
-        fits
-    }
-
-    /// Removes the completions of a queue pair that is destroyed.
-    pub fn forget(&self, queue_pair: u32) {
-        let mut entries = lock(&self.entries);
-        entries.list.retain(|completion| completion.queue_pair != queue_pair);
-        self.count.store(entries.list.len(), Ordering::Release);
     }
 }
 

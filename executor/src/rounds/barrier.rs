@@ -83,7 +83,11 @@ impl Barrier {
     ///
     /// Who sees that all are there sees it later than the last one that came, by the time in which a cache
     /// line goes from core to core, and that is longer than many programs take. So they agree on a time.
-    pub(super) fn meet(&mut self, stop: &Stop<'_>) -> Result<Instant, End> {
+    pub(super) fn meet(
+        &mut self,
+        patience: &mut Patience<'_>,
+        stop: &Stop<'_>,
+    ) -> Result<Instant, End> {
         self.meetings += 1;
         let words = self.region.words();
         let of = |thread: usize| &words[thread * ARRIVAL_WORDS + 2 * LINE..];
@@ -93,7 +97,6 @@ impl Barrier {
         own[0].store(self.meetings, Ordering::Release);
         let mut last = now;
         for thread in &self.neighbors {
-            let mut patience = Patience::at_barrier(stop);
             let other = of(*thread);
             while other[0].load(Ordering::Acquire) < self.meetings {
                 if let Some(silence) = patience.spin()? {

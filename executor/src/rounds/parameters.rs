@@ -19,13 +19,15 @@ pub struct Parameters {
     /// The longest random delay between two statements, in ns; 0 for none.
     pub delay: u32,
     /// The longest random delay before a thread's round, in ns; 0 for none. In half of the rounds, a thread
-    /// also pauses between statements, for at most half of it. `None`: two round trips, and one
-    /// more for each wait of a thread; the round trip is measured.
+    /// also pauses between statements, for at most half of it, or once, for at most as long. `None`: two
+    /// round trips, and one more for each wait of a thread; the round trip is measured.
     pub spread: Option<u32>,
     /// Whether instances use their words in random order.
     pub shuffle: bool,
     /// In how many of 100 rounds a thread first flushes its node's words from the caches.
     pub flush: u32,
+    /// In how many of 100 rounds a thread fills its CPU's store buffer before each of its writes.
+    pub backlog: u32,
     /// Whether threads are pinned to cores.
     pub pin: bool,
     /// The number of background traffic streams from each machine.
@@ -87,6 +89,7 @@ impl Preset {
             spread: None,
             shuffle: true,
             flush: 0,
+            backlog: 50,
             pin: false,
             stress: 0,
             stride: 8,
@@ -101,10 +104,27 @@ impl Preset {
         match self {
             Self::Default => default,
             Self::Calm => {
-                Parameters { instances: 1, rounds: 256, spread: Some(0), shuffle: false, ..default }
+                let spread = Some(0);
+                Parameters {
+                    instances: 1,
+                    rounds: 256,
+                    spread,
+                    shuffle: false,
+                    backlog: 0,
+                    ..default
+                }
             }
             Self::Storm => {
-                Parameters { instances: 64, delay: 500, flush: 50, pin: true, stress: 1, ..default }
+                let (flush, backlog) = (50, 50);
+                Parameters {
+                    instances: 64,
+                    delay: 500,
+                    flush,
+                    backlog,
+                    pin: true,
+                    stress: 1,
+                    ..default
+                }
             }
         }
     }
@@ -146,6 +166,7 @@ impl Parameters {
             ("delay", self.delay, 0, 1_000_000),
             ("spread", self.spread.unwrap_or(0), 0, 1_000_000),
             ("flush", self.flush, 0, 100),
+            ("backlog", self.backlog, 0, 100),
             ("stress", self.stress, 0, 16),
             ("stride", self.stride, 1, 512),
             ("requests of a list", self.post_list, 1, LONGEST_LIST as u32),

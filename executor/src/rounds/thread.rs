@@ -15,10 +15,12 @@ use lang::mutex::lock;
 use lang::program::{NodeId, ThreadId};
 use model::machine::Random;
 
+use super::backlog::Backlog;
 use super::barrier::Gate;
 use super::pace::{self, Pace};
 use super::{Barrier, Batch, Layout, Parameters};
 use crate::rdma::{RdmaError, Region};
+use instance::How;
 
 /// The reason why a batch ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -243,7 +245,9 @@ impl ThreadRun {
         let mut random = Random::stream(batch.seed ^ 0x7472_6561_6473, stream);
         let mut result = ThreadResult::default();
         let mut scratch = instance::Scratch::new(&plan, self.id);
+        let mut backlog = (self.parameters.backlog > 0).then(|| Backlog::new(&mut random));
         let mut given_up = 0;
+        let places = self.meeting_places();
         self.shared.iter().for_each(|shared| lock(shared).begin());
         self.barrier.arrive(Gate::Batch, stop)?;
         let spread = self.spread(stop)?;
@@ -258,10 +262,20 @@ impl ThreadRun {
             let is_spread = self.parameters.spread != Some(0);
             let in_step = pace::is_in_step(&mut common, !plan.requests.is_empty());
             let in_step = in_step && is_spread && !stop.crowded;
+            let later = pace::meet_later(&mut common) && in_step;
             let pace = match in_step {
-                true => Pace { in_step, ..Pace::draw(0, self.parameters.delay, &mut random) },
+                true => {
+                    let place = places.get(random.below(places.len().max(1) as u32) as usize);
+                    let meets = Some(place.copied().filter(|_| later).unwrap_or(0));
+                    Pace { meets, later, ..Pace::draw(0, self.parameters.delay, &mut random) }
+                }
                 false => Pace::draw(spread, self.parameters.delay, &mut random),
             };
+            let has_backlog = later || random.below(100) < self.parameters.backlog;
+            let mut backlog = backlog.as_mut().filter(|_| has_backlog);
+            if let Some(backlog) = &mut backlog {
+                backlog.draw(&mut random);
+            }
             pace::wait(pace.start, stop.crowded);
             for slot in round {
                 // After several instances that were given up, the thread probably waits for something that
@@ -271,8 +285,9 @@ impl ThreadRun {
                 } else {
                     Duration::from_millis(1)
                 };
-                let end =
-                    self.instance(*slot, &mut scratch, (pace, &mut random), stop, patience)?;
+                let backlog = backlog.as_deref_mut();
+                let how = How { pace, spread, random: &mut random, backlog };
+                let end = self.instance(*slot, &mut scratch, how, stop, patience)?;
                 given_up += u32::from(end == Ending::GivenUp);
                 result.ends.push(end as u8);
                 result.registers.extend(observed.iter().map(|at| scratch.registers[*at]));
@@ -316,6 +331,23 @@ impl ThreadRun {
         };
         let waits = self.plan.code.threads.iter().map(polls).max().unwrap_or(0);
         Ok(pace::spread(measured.max(across), waits))
+    }
+
+    /// Where accesses of the CPU begin, at the start or after requests and polls: the thread comes there once
+    /// in every instance, and waits for no other thread before that.
+    fn meeting_places(&self) -> Vec<usize> {
+        use Instruction::{Assume, Issue, Jump, JumpIfZero, Poll, PollReceive, Receive, Wait};
+        let code = &self.plan.code.threads[self.id.0].instructions;
+        let receives = self.connections.iter().any(Connection::has_receive);
+        let depends = receives || !self.shared.is_empty() || !self.receivers.is_empty();
+        let goes_on = |one: &Instruction| match one {
+            Jump(_) | JumpIfZero { .. } | Assume(_) | PollReceive { .. } | Receive { .. } => false,
+            Poll(_) => !depends,
+            _ => true,
+        };
+        let straight = code.iter().take_while(|one| goes_on(one)).count();
+        let is_access = |at: usize| !matches!(code[at], Issue { .. } | Poll(_) | Wait(_));
+        (0..straight).filter(|at| is_access(*at) && (*at == 0 || !is_access(*at - 1))).collect()
     }
 
     /// Does something with each connection, its own and then those that it shares, by its place among them.

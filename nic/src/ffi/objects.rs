@@ -158,7 +158,7 @@ pub struct Domain {
 /// Our data of a completion queue.
 pub struct Cq {
     /// The queue.
-    pub queue: Mutex<Arc<CompletionQueue>>,
+    pub queue: Arc<CompletionQueue>,
     /// The completion that `start_poll` or `next_poll` found last.
     pub current: Mutex<Option<Completion>>,
 }

@@ -323,11 +323,11 @@ impl Tuning<'_, '_> {
 /// The trials, and the options that were best.
 fn table(look: Look, trials: &[Trial]) -> String {
     let row = |trial: &Trial| {
-        let Parameters { instances, rounds, delay, flush, stress, .. } = &trial.parameters;
+        let Parameters { instances, rounds, delay, flush, backlog, stress, .. } = &trial.parameters;
         let Parameters { stride, post_list, shuffle, pin, pages, .. } = &trial.parameters;
         let yes = |is: bool| if is { "yes" } else { "no" }.to_owned();
         let mut row: Vec<String> =
-            [instances, rounds, delay, flush, stress, &(8 * stride), post_list]
+            [instances, rounds, delay, flush, backlog, stress, &(8 * stride), post_list]
                 .map(ToString::to_string)
                 .to_vec();
         row.extend([yes(*shuffle), yes(*pin), pages.name().to_owned()]);
@@ -340,6 +340,7 @@ fn table(look: Look, trials: &[Trial]) -> String {
         "rounds",
         "delay",
         "flush",
+        "backlog",
         "stress",
         "stride",
         "list",

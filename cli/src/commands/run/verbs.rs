@@ -28,12 +28,15 @@ pub struct VerbsOptions {
     #[arg(long, value_name = "NS")]
     delay: Option<u32>,
     /// The longest random delay before a thread's round; by default two measured round trips, and one for
-    /// each wait. In half of the rounds, threads also pause between statements
+    /// each wait. In half of the rounds, threads also pause between statements, or once
     #[arg(long, value_name = "NS")]
     spread: Option<u32>,
     /// In how many of 100 rounds a thread flushes its words from the caches first
     #[arg(long, value_name = "PERCENT")]
     flush: Option<u32>,
+    /// In how many of 100 rounds a thread fills its CPU's store buffer before each of its writes
+    #[arg(long, value_name = "PERCENT")]
+    backlog: Option<u32>,
     /// Streams of background traffic from each machine to the next
     #[arg(long, value_name = "N")]
     stress: Option<u32>,
@@ -125,9 +128,10 @@ impl VerbsOptions {
 
     /// Parameters as options, so that `litmus run` takes them again.
     pub fn as_options(parameters: &Parameters) -> String {
-        let Parameters { instances, rounds, delay, flush, stress, .. } = parameters;
+        let Parameters { instances, rounds, delay, flush, backlog, stress, .. } = parameters;
         let mut text = format!(
-            "--instances {instances} --rounds {rounds} --delay {delay} --flush {flush} --stress {stress}"
+            "--instances {instances} --rounds {rounds} --delay {delay} --flush {flush} --backlog {backlog} \
+             --stress {stress}"
         );
         let default = Parameters::default();
         if parameters.stride != default.stride {
@@ -162,6 +166,7 @@ impl VerbsOptions {
             (&mut parameters.rounds, self.rounds),
             (&mut parameters.delay, self.delay),
             (&mut parameters.flush, self.flush),
+            (&mut parameters.backlog, self.backlog),
             (&mut parameters.stress, self.stress),
             (&mut parameters.stride, stride),
             (&mut parameters.post_list, self.post_list),

@@ -17,8 +17,8 @@ use super::errors::{call_failed, errno_text, receive_failed, request_failed};
 use crate::rdma::lines::WORD_BYTES;
 
 use super::ffi::{
-    CallError, Context, Domain, INLINE_BYTES, Memory, NO_HUGE_PAGES, Peer, PostError, QueuePair,
-    Step, Timing,
+    CallError, Context, Domain, Failure, INLINE_BYTES, Memory, NO_HUGE_PAGES, Peer, PostError,
+    QueuePair, Step, Timing,
 };
 
 /// An opened device, with its port.
@@ -288,12 +288,10 @@ impl Endpoint for VerbsEndpoint {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
-        let polled = self.queue.poll();
-        let polled = polled.map_err(|error| call_failed(error, &self.device, &self.name()))?;
         let before = arrived.len();
-        arrived.extend(polled.arrived[..polled.good].iter().flatten());
+        let polled = self.queue.poll(|_, arrival| arrived.extend(arrival));
         self.receives.1 += (arrived.len() - before) as u64;
-        match polled.failure {
+        match polled.map_err(|error| call_failed(error, &self.device, &self.name()))? {
             Some(failure) => {
                 let error = receive_failed(failure, &self.device, self.queue.number());
                 self.failure = Some(error.clone());
@@ -307,29 +305,31 @@ impl Endpoint for VerbsEndpoint {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
-        let polled = self.queue.poll();
-        let polled = polled.map_err(|error| call_failed(error, &self.device, &self.name()))?;
+        let (depth, mut good) = (u64::from(self.settings.depth), 0);
+        let stands_for = &self.stands_for;
         // Counted, since faulty and some other devices complete requests out of order.
-        let stands_for = |id: &u64| self.stands_for[(id % u64::from(self.settings.depth)) as usize];
-        let good: u64 = polled.ids[..polled.good].iter().map(stands_for).sum();
+        let polled = self.queue.poll(|id, _| good += stands_for[(id % depth) as usize]);
         self.completed += good;
-        let good = good as usize;
-        if let Some(failure) = polled.failure {
-            let slot = (failure.id % u64::from(self.settings.depth)) as usize;
-            let number = self.queue.number();
-            let error = request_failed(failure, self.recent.get(slot), &self.device, number);
-            self.failure = Some(error.clone());
-            // Requests that completed before the failure are reported first. The next call reports the
-            // failure.
-            if good == 0 {
-                return Err(error);
-            }
+        match polled {
+            Ok(None) => Ok(good as usize),
+            Ok(Some(failure)) => self.fail(failure, good as usize),
+            Err(error) => Err(call_failed(error, &self.device, &self.name())),
         }
-        Ok(good)
     }
 }
 
 impl VerbsEndpoint {
+    /// Takes note of a request that failed, after this many that completed. Those are reported first; the
+    /// next call reports the failure.
+    #[cold]
+    fn fail(&mut self, failure: Failure, good: usize) -> Result<usize, RdmaError> {
+        let slot = (failure.id % u64::from(self.settings.depth)) as usize;
+        let number = self.queue.number();
+        let error = request_failed(failure, self.recent.get(slot), &self.device, number);
+        self.failure = Some(error.clone());
+        if good == 0 { Err(error) } else { Ok(good) }
+    }
+
     /// Whether a request can be posted after `before` others of a list.
     fn check(&self, request: &Request, before: u64) -> Result<(), RdmaError> {
         let depth = u64::from(self.settings.depth);

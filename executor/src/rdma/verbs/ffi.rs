@@ -9,6 +9,7 @@
 
 #![allow(unsafe_code, reason = "libibverbs is a C library")]
 
+mod completions;
 mod memory;
 mod placement;
 mod queue;

@@ -95,6 +95,7 @@ impl Connection {
         Ok(self.ring()?)
     }
 
+    #[inline]
     fn reap(&mut self) -> Result<(), RdmaError> {
         self.completed += self.endpoint.poll()? as u64;
         Ok(())
@@ -111,7 +112,11 @@ impl Connection {
 
     /// Waits until the first `count` requests have completed.
     pub(super) fn wait(&mut self, count: u64, stop: &Stop<'_>) -> Result<(), Halt> {
-        self.wait_for(count, true, stop)
+        if self.completed(true) < count {
+            self.ring()?;
+            self.reap()?;
+        }
+        if self.completed(true) < count { self.wait_for(count, true, stop) } else { Ok(()) }
     }
 
     /// Waits until `count` requests have completed, whichever they are.
@@ -134,6 +139,7 @@ impl Connection {
     }
 
     /// Whether `count` requests have completed; if not, looks for completions first.
+    #[inline]
     pub(super) fn has_completed(&mut self, count: u64) -> Result<bool, RdmaError> {
         if self.completed < count {
             self.ring()?;
@@ -152,6 +158,21 @@ impl Connection {
         Ok(is_there)
     }
 
+    /// Takes the oldest completion of this instance as soon as it is there. Returns whether there is one to
+    /// come.
+    ///
+    /// If it is there, little is stored until then: a write of the program may still be in the CPU's store
+    /// buffer, which does not have many places.
+    #[inline]
+    pub(super) fn poll_oldest(&mut self, stop: &Stop<'_>) -> Result<bool, Halt> {
+        let Some(count) = self.unpolled.pop_front() else { return Ok(false) };
+        if !self.has_completed(count)? {
+            self.wait_any(count, stop)?;
+        }
+        Ok(true)
+    }
+
+    #[cold]
     fn wait_for(&mut self, count: u64, in_order: bool, stop: &Stop<'_>) -> Result<(), Halt> {
         let mut patience = self.patience(stop);
         if self.completed(in_order) < count {
@@ -231,11 +252,7 @@ pub(super) fn poll_one(
     let open: Vec<usize> =
         pairs.iter().copied().filter(|pair| !connections[*pair].unpolled.is_empty()).collect();
     if let [pair] = open[..] {
-        let connection = &mut connections[pair];
-        if let Some(count) = connection.unpolled.pop_front() {
-            connection.wait_any(count, stop)?;
-        }
-        return Ok(true);
+        return connections[pair].poll_oldest(stop);
     }
     // A wait of the same length for all: that of the one whose completion may never come.
     let Some(shortest) = open.iter().min_by_key(|pair| connections[**pair].patience.is_none())

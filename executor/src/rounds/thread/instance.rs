@@ -10,6 +10,7 @@ use lang::mutex::lock;
 use lang::program::{LocationId, RegisterId, ThreadId};
 use model::machine::Random;
 
+use super::super::backlog::Backlog;
 use super::super::pace::{self, Pace};
 use super::connection::poll_one;
 use super::{Connection, End, Halt, Patience, Receiver, Stop, ThreadRun};
@@ -41,6 +42,16 @@ impl Ending {
             _ => Self::GivenUp,
         }
     }
+}
+
+/// How an instance runs.
+pub(super) struct How<'a> {
+    pub pace: Pace,
+    /// The longest delay of this batch, in ns.
+    pub spread: u32,
+    pub random: &'a mut Random,
+    /// Fills the store buffer before each write, if there is one.
+    pub backlog: Option<&'a mut Backlog>,
 }
 
 /// Reusable memory for running instances.
@@ -91,18 +102,25 @@ impl ThreadRun {
         &mut self,
         slot: u32,
         scratch: &mut Scratch,
-        how: (Pace, &mut Random),
+        how: How<'_>,
         stop: &Stop<'_>,
         patience: Duration,
     ) -> Result<Ending, End> {
         scratch.clear();
         self.connections.iter_mut().for_each(|connection| connection.begin(patience));
         self.receivers.iter_mut().for_each(Receiver::begin);
-        let ending = match self.steps(slot, scratch, how, stop, patience) {
+        let (mut meets, later) = (how.pace.meets, how.pace.later);
+        let ending = match self.steps(slot, scratch, (how, &mut meets), stop, patience) {
             Ok(ending) => ending,
             Err(Halt::GivenUp) => Ending::GivenUp,
             Err(Halt::End(end)) => return Err(end),
         };
+        if meets.is_some() {
+            // It ended early, and the others wait for it.
+            for _ in 0..1 + u32::from(later) {
+                self.barrier.meet(&mut Patience::at_barrier(stop), stop)?;
+            }
+        }
         // Receives come first: others may wait for them before they fill ours.
         for receiver in &mut self.receivers {
             receiver.settle((slot, &self.layout), stop)?;
@@ -118,7 +136,7 @@ impl ThreadRun {
         &mut self,
         slot: u32,
         scratch: &mut Scratch,
-        (pace, random): (Pace, &mut Random),
+        (How { pace, spread, random, mut backlog }, meets): (How<'_>, &mut Option<usize>),
         stop: &Stop<'_>,
         patience: Duration,
     ) -> Result<Ending, Halt> {
@@ -128,13 +146,29 @@ impl ThreadRun {
         let words = region.words();
         let layout = self.layout.clone();
         let memory = |location: LocationId| &words[layout.word(slot, plan.word_of[location.0])];
-        if pace.in_step {
-            pace::stagger(self.barrier.meet(stop)?, random);
-        }
+        let long = (pace.long > 0).then(|| random.below(code.instructions.len() as u32) as usize);
         let (mut at, mut steps, mut since) = (0, 0u32, None);
         while let Some(instruction) = code.instructions.get(at) {
             let here = at;
             at += 1;
+            if *meets == Some(here) {
+                *meets = None;
+                if here > 0 {
+                    // Until what was posted has completed, perhaps. A NIC in software may need the core.
+                    pace::wait(random.below(spread + 1), true);
+                }
+                if pace.later {
+                    self.barrier.meet(&mut Patience::at_barrier(stop).yielding(), stop)?;
+                }
+                let patience = &mut Patience::at_barrier(stop);
+                pace::stagger(self.barrier.meet(patience, stop)?, random);
+            }
+            if long == Some(here) {
+                pace::wait(random.below(pace.long), stop.crowded);
+            }
+            if let (Some(backlog), Instruction::Write { .. }) = (&mut backlog, instruction) {
+                backlog.fill(random);
+            }
             match instruction {
                 Instruction::Jump(target) => at = *target,
                 Instruction::JumpIfZero { condition, target } => {
@@ -209,6 +243,14 @@ impl ThreadRun {
                 match self.receiver(*queue_pair)?.poll(patience, stop)? {
                     Ok(value) => set(&mut scratch.registers, *register, value),
                     Err(ending) => return Ok(Some(ending)),
+                }
+            }
+            Instruction::Poll(pairs)
+                if let [pair] = pairs[..]
+                    && place(code, pair) < self.connections.len() =>
+            {
+                if !self.connections[place(code, pair)].poll_oldest(stop)? {
+                    return Ok(Some(Ending::Blocked));
                 }
             }
             Instruction::Poll(pairs) => {

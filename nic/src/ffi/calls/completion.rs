@@ -61,6 +61,7 @@ unsafe fn create(
     cq_context: *mut c_void,
     channel: *mut ibv_comp_channel,
     vector: u32,
+    single_threaded: bool,
 ) -> Result<*mut ibv_cq, c_int> {
     // SAFETY: by the callers' contract.
     let own = unsafe { ContextObject::own(context) }.ok_or(libc::EINVAL)?;
@@ -73,16 +74,13 @@ unsafe fn create(
     c.base.cqe = cqe as c_int;
     c.base.mutex = libc::PTHREAD_MUTEX_INITIALIZER;
     c.base.cond = libc::PTHREAD_COND_INITIALIZER;
-    let empty = || Mutex::new(Arc::new(CompletionQueue::new(cqe as usize, None)));
-    let cq = CqObject { c, own: Cq { queue: empty(), current: Mutex::new(None) } }.give();
     // SAFETY: by the callers' contract.
-    if let Some(channel) = unsafe { ChannelObject::own(channel) } {
-        let waits = Some((Arc::clone(channel), cq.expose_provenance()));
-        // SAFETY: it was just made.
-        if let Some(own) = unsafe { CqObject::own(cq) } {
-            *lock(&own.queue) = Arc::new(CompletionQueue::new(cqe as usize, waits));
-        }
-    }
+    let channel = unsafe { ChannelObject::own(channel) };
+    let queue = CompletionQueue::new(cqe as usize, channel.map(Arc::clone));
+    let queue = Arc::new(if single_threaded { queue.for_one_thread() } else { queue });
+    let known = Cq { queue: Arc::clone(&queue), current: Mutex::new(None) };
+    let cq = CqObject { c, own: known }.give();
+    queue.belongs_to(cq.expose_provenance());
     own.objects.fetch_add(1, Ordering::SeqCst);
     Ok(cq)
 }
@@ -100,13 +98,16 @@ pub unsafe extern "C" fn create_cq(
 ) -> *mut ibv_cq {
     // SAFETY: by the contract.
     guard_new(|| unsafe {
-        create(context, cqe.try_into().unwrap_or(0), cq_context, channel, vector as u32)
+        create(context, cqe.try_into().unwrap_or(0), cq_context, channel, vector as u32, false)
     })
 }
 
 /// The supported fields of an extended completion queue's entries: all except time stamps and fields of other
 /// transports.
 const READABLE: u64 = 0x7f;
+
+/// `IBV_CREATE_CQ_ATTR_SINGLE_THREADED`
+const SINGLE_THREADED: u32 = 1;
 
 /// `create_cq_ex` of a context.
 ///
@@ -123,9 +124,12 @@ pub unsafe extern "C" fn create_cq_ex(
         if attr.wc_flags & !READABLE != 0 || attr.comp_mask & !1 != 0 || flags & !3 != 0 {
             return Err(libc::EOPNOTSUPP);
         }
+        let single_threaded = flags & SINGLE_THREADED != 0;
+        let (cqe, cq_context, channel) = (attr.cqe, attr.cq_context, attr.channel);
         // SAFETY: by the contract.
-        let cq =
-            unsafe { create(context, attr.cqe, attr.cq_context, attr.channel, attr.comp_vector)? };
+        let cq = unsafe {
+            create(context, cqe, cq_context, channel, attr.comp_vector, single_threaded)?
+        };
         let cq: *mut ibv_cq_ex = cq.cast();
         // SAFETY: it was just made, and nothing else has it yet.
         let c = unsafe { &mut *cq };
@@ -154,7 +158,7 @@ pub unsafe extern "C" fn destroy_cq(cq: *mut ibv_cq) -> c_int {
     guard_code(|| {
         // SAFETY: by the contract.
         let Some(own) = (unsafe { CqObject::own(cq) }) else { return libc::EINVAL };
-        if Arc::strong_count(&lock(&own.queue)) > 1 {
+        if Arc::strong_count(&own.queue) > 1 {
             return libc::EBUSY;
         }
         // SAFETY: the queue is there; its context is open, and its channel null or not destroyed.
@@ -181,7 +185,7 @@ pub unsafe extern "C" fn resize_cq(cq: *mut ibv_cq, cqe: c_int) -> c_int {
     let Some(own) = (unsafe { CqObject::own(cq) }) else { return libc::EINVAL };
     let asked = u32::try_from(cqe).ok().filter(|cqe| (1..=limit::COMPLETIONS).contains(cqe));
     match asked {
-        Some(asked) if lock(&own.queue).resize(asked as usize) => {
+        Some(asked) if own.queue.resize(asked as usize) => {
             // SAFETY: the queue is there.
             unsafe { (*cq).cqe = cqe };
             0
@@ -238,11 +242,9 @@ pub unsafe extern "C" fn poll_cq(cq: *mut ibv_cq, most: c_int, out: *mut ibv_wc)
     if out.is_null() && most > 0 {
         return -libc::EINVAL;
     }
-    let queue = lock(&own.queue);
     // SAFETY: there are `most` entries, and `index` is smaller.
-    let found =
-        queue.poll(most, |index, completion| unsafe { out.add(index).write(entry(completion)) });
-    drop(queue);
+    let write = |index, completion| unsafe { out.add(index).write(entry(completion)) };
+    let found = own.queue.poll(most, write);
     if found == 0 {
         // SAFETY: the queue is there, and its context is open.
         wait(unsafe { (*cq).context });
@@ -257,7 +259,7 @@ pub unsafe extern "C" fn poll_cq(cq: *mut ibv_cq, most: c_int, out: *mut ibv_wc)
 pub unsafe extern "C" fn req_notify_cq(cq: *mut ibv_cq, solicited_only: c_int) -> c_int {
     // SAFETY: by the contract.
     let Some(own) = (unsafe { CqObject::own(cq) }) else { return libc::EINVAL };
-    lock(&own.queue).arm(solicited_only != 0);
+    own.queue.arm(solicited_only != 0);
     0
 }
 
@@ -310,7 +312,7 @@ unsafe extern "C" fn next_poll(cq: *mut ibv_cq_ex) -> c_int {
     // SAFETY: the program has the queue from `create_cq_ex`.
     let Some(own) = (unsafe { CqObject::own(cq.cast()) }) else { return libc::EINVAL };
     let mut current = None;
-    lock(&own.queue).poll(1, |_, completion| current = Some(completion));
+    own.queue.poll(1, |_, completion| current = Some(completion));
     let Some(completion) = current else {
         // SAFETY: as above.
         wait(unsafe { (*cq).base.context });
@@ -383,5 +385,5 @@ unsafe extern "C" fn read_no_byte(_cq: *mut ibv_cq_ex) -> u8 {
 /// The queue is null or not destroyed.
 pub unsafe fn queue(cq: *mut ibv_cq) -> Option<Arc<CompletionQueue>> {
     // SAFETY: by the contract.
-    unsafe { CqObject::own(cq) }.map(|own| Arc::clone(&lock(&own.queue)))
+    unsafe { CqObject::own(cq) }.map(|own| Arc::clone(&own.queue))
 }

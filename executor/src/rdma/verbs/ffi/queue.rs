@@ -10,6 +10,7 @@ use compiler::plan::Placements;
 
 use crate::rdma::{Arrival, LONGEST_LIST, Request, RequestKind};
 
+use super::completions;
 use super::memory::{Memory, access};
 use super::placement::{self, PlacementRequest};
 use super::{CallError, sys};
@@ -83,19 +84,6 @@ pub enum PostError {
     Call(CallError),
 }
 
-/// The result of a poll of the completion queue.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Polled {
-    /// The ids of requests that completed successfully, before the first failure.
-    pub ids: [u64; BATCH],
-    /// If they are receives: what arrived.
-    pub arrived: [Option<Arrival>; BATCH],
-    /// How many those are.
-    pub good: usize,
-    /// The first failure.
-    pub failure: Option<Failure>,
-}
-
 /// A completion with an error.
 #[derive(Clone, Copy, Debug)]
 pub struct Failure {
@@ -118,14 +106,9 @@ impl QueuePair {
         placements: Placements,
     ) -> Result<Self, CallError> {
         let domain = &memory.domain;
-        let context = domain.context.raw.as_ptr();
-        let entries = i32::try_from(depth.saturating_add(receives)).unwrap_or(i32::MAX);
-        // SAFETY: the context is open, because the domain holds its Arc. There is no channel, and no context
-        // of ours.
-        let completions =
-            unsafe { sys::ibv_create_cq(context, entries, null_mut(), null_mut(), 0) };
-        let completions =
-            NonNull::new(completions).ok_or_else(|| CallError::last("ibv_create_cq"))?;
+        let context = domain.context.raw;
+        // SAFETY: the context is open, because the domain holds its Arc.
+        let completions = unsafe { completions::create(context, depth.saturating_add(receives))? };
         // SAFETY: all fields are numbers and pointers that may be null.
         let mut initial: sys::ibv_qp_init_attr = unsafe { zeroed() };
         initial.send_cq = completions.as_ptr();
@@ -355,32 +338,36 @@ impl QueuePair {
         Ok(sys::ibv_sge { addr: address, length: bytes, lkey })
     }
 
-    /// Takes completions, up to a bound. Does not wait.
-    pub fn poll(&mut self) -> Result<Polled, CallError> {
+    /// Takes some completions, up to the first failure, which it returns. Passes the ids of the others to
+    /// `each`, with what arrived if they are receives.
+    ///
+    /// It stores little: a program's write may still be in the CPU's store buffer, and those that come after
+    /// it take places there, too.
+    #[inline]
+    pub fn poll(
+        &mut self,
+        mut each: impl FnMut(u64, Option<Arrival>),
+    ) -> Result<Option<Failure>, CallError> {
         let mut taken = [const { MaybeUninit::<sys::ibv_wc>::uninit() }; BATCH];
         let first = taken.as_mut_ptr().cast();
         // SAFETY: the completion queue is alive, and there is space for this number of completions.
         let count = unsafe { sys::ibv_poll_cq(self.completions.as_ptr(), BATCH as i32, first) };
         let count =
             usize::try_from(count).map_err(|_| CallError { call: "ibv_poll_cq", errno: -count })?;
-        let mut polled = Polled::default();
         for completion in taken.iter().take(count) {
             // SAFETY: the call has filled in this entry. If it reports an error, these fields are still
             // valid.
             let completion = unsafe { completion.assume_init_ref() };
             if completion.status != sys::ibv_wc_status::IBV_WC_SUCCESS {
-                polled.failure = Some(Failure {
+                return Ok(Some(Failure {
                     id: completion.wr_id,
                     status: completion.status,
                     vendor: completion.vendor_err,
-                });
-                break;
+                }));
             }
-            polled.ids[polled.good] = completion.wr_id;
-            polled.arrived[polled.good] = arrival(completion);
-            polled.good += 1;
+            each(completion.wr_id, arrival(completion));
         }
-        Ok(polled)
+        Ok(None)
     }
 }
 
@@ -388,7 +375,7 @@ impl Drop for QueuePair {
     fn drop(&mut self) {
         // SAFETY: it was made by ibv_create_qp or its like, and is destroyed once, before what it uses.
         if unsafe { sys::ibv_destroy_qp(self.raw.as_ptr()) } == 0 {
-            // SAFETY: it was made by ibv_create_cq, and is destroyed once; its only queue pair is gone.
+            // SAFETY: it was made with the queue pair, and is destroyed once; its only queue pair is gone.
             unsafe { sys::ibv_destroy_cq(self.completions.as_ptr()) };
         } else {
             // The NIC may still use the memory, so the memory is leaked.

@@ -1,0 +1,201 @@
+//! Completion queues.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use super::ring::Ring;
+use super::{Channel, lock};
+use crate::request::{Completion, Status};
+
+/// The completions that ring for the next event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Armed {
+    No,
+    Solicited,
+    Any,
+}
+
+struct Entries {
+    /// Those that came when the ring was full: all are younger than those in the ring.
+    list: VecDeque<Completion>,
+    armed: Armed,
+}
+
+/// A completion queue.
+pub struct CompletionQueue {
+    ring: Ring,
+    entries: Mutex<Entries>,
+    /// The length of the list.
+    listed: AtomicUsize,
+    /// Held by the thread that takes completions, if several threads may.
+    turn: Option<Mutex<()>>,
+    capacity: AtomicUsize,
+    overrun: AtomicBool,
+    /// The channel for events.
+    channel: Option<Arc<Channel<usize>>>,
+    /// The address of the program's object, which events name.
+    object: AtomicUsize,
+}
+
+impl CompletionQueue {
+    /// An empty completion queue.
+    pub fn new(capacity: usize, channel: Option<Arc<Channel<usize>>>) -> Self {
+        Self {
+            ring: Ring::new(capacity),
+            entries: Mutex::new(Entries { list: VecDeque::new(), armed: Armed::No }),
+            listed: AtomicUsize::new(0),
+            turn: Some(Mutex::new(())),
+            capacity: AtomicUsize::new(capacity),
+            overrun: AtomicBool::new(false),
+            channel,
+            object: AtomicUsize::new(0),
+        }
+    }
+
+    /// Sets the address of the program's object, which events name.
+    pub fn belongs_to(&self, object: usize) {
+        self.object.store(object, Ordering::Relaxed);
+    }
+
+    /// The same, which only one thread at a time polls or changes (`IBV_CREATE_CQ_ATTR_SINGLE_THREADED`).
+    /// Then a poll that finds a completion takes no lock.
+    #[must_use]
+    pub fn for_one_thread(self) -> Self {
+        Self { turn: None, ..self }
+    }
+
+    /// Adds a completion. Returns false the first time that the queue overruns.
+    pub fn push(&self, completion: Completion) -> bool {
+        let mut entries = lock(&self.entries);
+        if self.ring.len() + entries.list.len() >= self.capacity.load(Ordering::Relaxed) {
+            return self.overrun.swap(true, Ordering::Relaxed);
+        }
+        if !entries.list.is_empty() || !self.ring.push(completion) {
+            entries.list.push_back(completion);
+            self.listed.store(entries.list.len(), Ordering::Release);
+        }
+        let wakes = match entries.armed {
+            Armed::No => false,
+            Armed::Any => true,
+            Armed::Solicited => completion.solicited || completion.status != Status::Success,
+        };
+        if wakes {
+            entries.armed = Armed::No;
+            if let Some(channel) = &self.channel {
+                channel.tell(self.object.load(Ordering::Relaxed));
+            }
+        }
+        true
+    }
+
+    /// Takes at most `most` completions, and passes each to `each`.
+    #[inline]
+    pub fn poll(&self, most: usize, mut each: impl FnMut(usize, Completion)) -> usize {
+        if self.ring.len() == 0 && self.listed.load(Ordering::Acquire) == 0 {
+            return 0;
+        }
+        let _turn = self.turn.as_ref().map(lock);
+        let mut taken = 0;
+        while taken < most
+            && let Some(completion) = self.ring.pop()
+        {
+            each(taken, completion);
+            taken += 1;
+        }
+        match self.listed.load(Ordering::Acquire) {
+            0 => taken,
+            _ => self.poll_listed(taken, most, each),
+        }
+    }
+
+    /// The same, after this many were taken.
+    #[cold]
+    fn poll_listed(
+        &self,
+        mut taken: usize,
+        most: usize,
+        mut each: impl FnMut(usize, Completion),
+    ) -> usize {
+        let mut entries = lock(&self.entries);
+        // The ring may have become full since it was found empty.
+        while taken < most
+            && let Some(completion) = self.ring.pop().or_else(|| entries.list.pop_front())
+        {
+            each(taken, completion);
+            taken += 1;
+        }
+        self.listed.store(entries.list.len(), Ordering::Release);
+        taken
+    }
+
+    /// Requests an event for the next completion, or only for the next that is solicited or failed.
+    pub fn arm(&self, solicited_only: bool) {
+        let mut entries = lock(&self.entries);
+        let wanted = if solicited_only { Armed::Solicited } else { Armed::Any };
+        if entries.armed != Armed::Any {
+            entries.armed = wanted;
+        }
+    }
+
+    /// Changes the capacity. Returns false if there are more completions than that.
+    pub fn resize(&self, capacity: usize) -> bool {
+        let entries = lock(&self.entries);
+        let fits = self.ring.len() + entries.list.len() <= capacity;
+        if fits {
+            self.capacity.store(capacity, Ordering::Relaxed);
+        }
+        fits
+    }
+
+    /// Removes the completions of a queue pair that is destroyed.
+    pub fn forget(&self, queue_pair: u32) {
+        let _turn = self.turn.as_ref().map(lock);
+        let mut entries = lock(&self.entries);
+        let listed = std::mem::take(&mut entries.list);
+        let all = std::iter::from_fn(|| self.ring.pop()).chain(listed);
+        entries.list = all.filter(|completion| completion.queue_pair != queue_pair).collect();
+        self.listed.store(entries.list.len(), Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn completion(id: u64, queue_pair: u32) -> Completion {
+        Completion {
+            id,
+            status: Status::Success,
+            opcode: 0,
+            bytes: 0,
+            immediate: None,
+            queue_pair,
+            solicited: false,
+            sender: None,
+        }
+    }
+
+    fn all(queue: &CompletionQueue, most: usize) -> Vec<u64> {
+        let mut found = Vec::new();
+        while queue.poll(most, |_, completion| found.push(completion.id)) > 0 {}
+        found
+    }
+
+    #[test]
+    fn the_order_stays_where_the_ring_is_full() {
+        for queue in
+            [CompletionQueue::new(1000, None), CompletionQueue::new(1000, None).for_one_thread()]
+        {
+            assert!((0..1000).all(|id| queue.push(completion(id, id as u32 % 2))));
+            let overran = (queue.push(completion(0, 0)), queue.push(completion(0, 0)));
+            assert_eq!(overran, (false, true), "the first time only");
+            assert!(!queue.resize(999) && queue.resize(1001));
+            queue.forget(1);
+            assert!(queue.push(completion(1000, 0)));
+            assert_eq!(all(&queue, 3), (0..=1000).step_by(2).collect::<Vec<u64>>());
+            assert!((0..1001).all(|id| queue.push(completion(id, 0))));
+            assert_eq!(all(&queue, 7), (0..1001).collect::<Vec<u64>>());
+        }
+    }
+}
