@@ -19,6 +19,6 @@ pub use layout::{Batch, Layout, places, round_sizes};
 pub use parameters::{Parameters, Preset};
 pub use stress::{STREAM_DEPTH, STREAM_WORDS, Stream};
 pub use thread::{
-    Connection, End, Ending, Receiver, SharedConnection, Stop, ThreadResult, ThreadRun,
+    Connection, End, Ending, Fold, Receiver, SharedConnection, Stop, ThreadResult, ThreadRun,
     receives_at_once,
 };

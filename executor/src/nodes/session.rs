@@ -15,7 +15,7 @@ use lang::source::Source;
 use super::protocol::{Program, Wiring, entry, plan_hash};
 use crate::rdma::{Device, Endpoint, RdmaError, RdmaErrorKind, Region, Registration};
 use crate::rounds::{
-    ARRIVAL_DEPTH, ARRIVAL_WORDS, Barrier, Connection, Layout, Receiver, STREAM_DEPTH,
+    ARRIVAL_DEPTH, ARRIVAL_WORDS, Barrier, Connection, Fold, Layout, Receiver, STREAM_DEPTH,
     STREAM_WORDS, SharedConnection, Signal, Stream, ThreadRun, receives_at_once,
 };
 
@@ -390,6 +390,9 @@ impl Prepared {
         let is_here =
             |index: &usize| self.machine_of(plan.code.threads[*index].node) == self.program.own;
         let neighbors: Vec<usize> = busy.iter().copied().filter(is_here).collect();
+        let is_folded = self.program.crowded && self.program.parameters.spread != Some(0);
+        let fold = if is_folded { Fold::new(&plan, &neighbors) } else { None };
+        let fold = fold.map(Arc::new);
         let here: Vec<usize> = all.filter(is_here).collect();
         for index in here {
             let thread = &plan.code.threads[index];
@@ -429,6 +432,7 @@ impl Prepared {
                     arrivals,
                     signals,
                 ),
+                fold: fold.clone(),
             });
         }
         Ok(())

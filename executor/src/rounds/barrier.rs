@@ -78,13 +78,21 @@ impl Barrier {
         Self { thread, threads, busy, neighbors, region, signals, arrivals, meetings: 0 }
     }
 
-    /// Waits for the other threads of this machine only, without a request.
+    /// Does not come to some meetings, which others have without it.
+    pub(super) fn skip(&mut self, meetings: usize) {
+        self.meetings += meetings as u64;
+        let own = &self.region.words()[self.thread * ARRIVAL_WORDS + 2 * LINE];
+        own.store(self.meetings, Ordering::Release);
+    }
+
+    /// Waits for the other threads of this machine, or only for some, without a request.
     /// Returns a time that all of them know and that is not over yet.
     ///
     /// Who sees that all are there sees it later than the last one that came, by the time in which a cache
     /// line goes from core to core, and that is longer than many programs take. So they agree on a time.
     pub(super) fn meet(
         &mut self,
+        others: Option<&[usize]>,
         patience: &mut Patience<'_>,
         stop: &Stop<'_>,
     ) -> Result<Instant, End> {
@@ -96,7 +104,7 @@ impl Barrier {
         own[1 + self.meetings as usize % 2].store(now, Ordering::Release);
         own[0].store(self.meetings, Ordering::Release);
         let mut last = now;
-        for thread in &self.neighbors {
+        for thread in others.unwrap_or(&self.neighbors) {
             let other = of(*thread);
             while other[0].load(Ordering::Acquire) < self.meetings {
                 if let Some(silence) = patience.spin()? {

@@ -1,6 +1,7 @@
 //! One thread of a program: interprets its code, and posts its requests.
 
 mod connection;
+mod fold;
 mod instance;
 mod receiver;
 mod shared;
@@ -197,6 +198,17 @@ pub struct ThreadRun {
     pub receivers: Vec<Receiver>,
     /// Its part of the barrier between rounds.
     pub barrier: Barrier,
+    /// The threads of its machine, if they run each other's code.
+    pub fold: Option<Arc<Fold>>,
+}
+
+/// The observed registers of a thread, in the order of the observables.
+fn observed(plan: &Plan, id: ThreadId) -> Vec<usize> {
+    let of_thread = |place: &FinalPlace| match place {
+        FinalPlace::Register(thread, register) if *thread == id => Some(register.0),
+        _ => None,
+    };
+    plan.observed.iter().filter_map(of_thread).collect()
 }
 
 /// The results of a thread in a batch.
@@ -233,14 +245,7 @@ impl ThreadRun {
                 registers: Vec::new(),
             });
         }
-        let observed: Vec<usize> = plan
-            .observed
-            .iter()
-            .filter_map(|place| match place {
-                FinalPlace::Register(thread, register) if *thread == self.id => Some(register.0),
-                _ => None,
-            })
-            .collect();
+        let observed = observed(&plan, self.id);
         let stream = batch.number * 64 + self.id.0 as u64 + 1;
         let mut random = Random::stream(batch.seed ^ 0x7472_6561_6473, stream);
         let mut result = ThreadResult::default();
@@ -249,6 +254,8 @@ impl ThreadRun {
         let mut given_up = 0;
         let places = self.meeting_places();
         self.shared.iter().for_each(|shared| lock(shared).begin());
+        // A batch that was stopped may have left something.
+        self.collect(&mut ThreadResult::default());
         self.barrier.arrive(Gate::Batch, stop)?;
         let spread = self.spread(stop)?;
         // The same numbers for all threads.
@@ -258,35 +265,27 @@ impl ThreadRun {
                 self.flush(round);
             }
             self.barrier.arrive(Gate::Round, stop)?;
-            // Neighbors must agree on this, so it does not depend on what each has measured.
-            let is_spread = self.parameters.spread != Some(0);
-            let in_step = pace::is_in_step(&mut common, !plan.requests.is_empty());
-            let in_step = in_step && is_spread && !stop.crowded;
-            let later = pace::meet_later(&mut common) && in_step;
-            let pace = match in_step {
-                true => {
-                    let place = places.get(random.below(places.len().max(1) as u32) as usize);
-                    let meets = Some(place.copied().filter(|_| later).unwrap_or(0));
-                    Pace { meets, later, ..Pace::draw(0, self.parameters.delay, &mut random) }
-                }
-                false => Pace::draw(spread, self.parameters.delay, &mut random),
-            };
-            let has_backlog = later || random.below(100) < self.parameters.backlog;
+            self.collect(&mut result);
+            let pace = self.pace(&places, spread, (&mut common, &mut random), stop);
+            let has_backlog = pace.later || random.below(100) < self.parameters.backlog;
             let mut backlog = backlog.as_mut().filter(|_| has_backlog);
             if let Some(backlog) = &mut backlog {
                 backlog.draw(&mut random);
+            }
+            if let Some(groups) = self.fold.as_ref().and_then(|fold| fold.draw(&mut common)) {
+                self.folded(round, &groups, (&mut scratch, &mut random), backlog, stop)?;
+                continue;
             }
             pace::wait(pace.start, stop.crowded);
             for slot in round {
                 // After several instances that were given up, the thread probably waits for something that
                 // never comes, so it waits less.
-                let patience = if given_up < 3 {
-                    self.parameters.patience()
-                } else {
-                    Duration::from_millis(1)
+                let patience = match given_up < 3 {
+                    true => self.parameters.patience(),
+                    false => Duration::from_millis(1),
                 };
                 let backlog = backlog.as_deref_mut();
-                let how = How { pace, spread, random: &mut random, backlog };
+                let how = How { thread: self.id, pace, spread, random: &mut random, backlog };
                 let end = self.instance(*slot, &mut scratch, how, stop, patience)?;
                 given_up += u32::from(end == Ending::GivenUp);
                 result.ends.push(end as u8);
@@ -298,7 +297,28 @@ impl ThreadRun {
         self.each_connection(|_, connection| connection.drain(scratch, stop))?;
         std::sync::atomic::fence(Ordering::SeqCst);
         self.barrier.arrive(Gate::Batch, stop)?;
+        self.collect(&mut result);
         Ok(result)
+    }
+
+    /// Draws how the thread runs a round. `common` has the same numbers for all threads.
+    fn pace(
+        &self,
+        places: &[usize],
+        spread: u32,
+        (common, random): (&mut Random, &mut Random),
+        stop: &Stop<'_>,
+    ) -> Pace {
+        // Neighbors must agree on this, so it does not depend on what each has measured.
+        let is_spread = self.parameters.spread != Some(0);
+        let in_step = pace::is_in_step(common, !self.plan.requests.is_empty());
+        let later = pace::meet_later(common);
+        if !(in_step && is_spread) || stop.crowded {
+            return Pace::draw(spread, self.parameters.delay, random);
+        }
+        let place = places.get(random.below(places.len().max(1) as u32) as usize);
+        let meets = Some(place.copied().filter(|_| later).unwrap_or(0));
+        Pace { meets, later, ..Pace::draw(0, self.parameters.delay, random) }
     }
 
     /// The longest delay of this batch, in ns. A thread without connections takes what the others of its
@@ -374,6 +394,7 @@ impl ThreadRun {
 }
 
 pub use connection::Connection;
+pub use fold::Fold;
 pub use instance::Ending;
 pub use receiver::{Receiver, receives_at_once};
 pub use shared::SharedConnection;

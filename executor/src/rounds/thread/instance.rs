@@ -46,6 +46,8 @@ impl Ending {
 
 /// How an instance runs.
 pub(super) struct How<'a> {
+    /// Whose code it is.
+    pub thread: ThreadId,
     pub pace: Pace,
     /// The longest delay of this batch, in ns.
     pub spread: u32,
@@ -118,7 +120,7 @@ impl ThreadRun {
         if meets.is_some() {
             // It ended early, and the others wait for it.
             for _ in 0..1 + u32::from(later) {
-                self.barrier.meet(&mut Patience::at_barrier(stop), stop)?;
+                self.barrier.meet(None, &mut Patience::at_barrier(stop), stop)?;
             }
         }
         // Receives come first: others may wait for them before they fill ours.
@@ -136,12 +138,12 @@ impl ThreadRun {
         &mut self,
         slot: u32,
         scratch: &mut Scratch,
-        (How { pace, spread, random, mut backlog }, meets): (How<'_>, &mut Option<usize>),
+        (How { thread, pace, spread, random, mut backlog }, meets): (How<'_>, &mut Option<usize>),
         stop: &Stop<'_>,
         patience: Duration,
     ) -> Result<Ending, Halt> {
         let plan = Arc::clone(&self.plan);
-        let code = &plan.code.threads[self.id.0];
+        let code = &plan.code.threads[thread.0];
         let region = Arc::clone(&self.region);
         let words = region.words();
         let layout = self.layout.clone();
@@ -158,10 +160,10 @@ impl ThreadRun {
                     pace::wait(random.below(spread + 1), true);
                 }
                 if pace.later {
-                    self.barrier.meet(&mut Patience::at_barrier(stop).yielding(), stop)?;
+                    self.barrier.meet(None, &mut Patience::at_barrier(stop).yielding(), stop)?;
                 }
                 let patience = &mut Patience::at_barrier(stop);
-                pace::stagger(self.barrier.meet(patience, stop)?, random);
+                pace::stagger(self.barrier.meet(None, patience, stop)?, random);
             }
             if long == Some(here) {
                 pace::wait(random.below(pace.long), stop.crowded);
