@@ -3,6 +3,9 @@
 //! Text in, checked structure out, and back again. This crate does no input or output, knows no model,
 //! and no text makes it panic.
 
+// What pest makes of grammars names it.
+extern crate alloc;
+
 pub mod diagnostic;
 mod front;
 pub mod limits;

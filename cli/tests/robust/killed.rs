@@ -231,7 +231,7 @@ fn what_is_written_at_the_end_is_whole_or_not_there() {
 fn what_is_being_written_is_locked() {
     let scratch = Scratch::new();
     scratch.tests(20);
-    let run = "run . -n 200000 -j 1 --seed 1";
+    let run = "run . -n 2000000 -j 1 --seed 1";
     killed(&scratch, &format!("{run} --record r.jsonl"), Duration::from_secs(1));
     killed(&scratch, &format!("{run} -o report"), Duration::from_secs(1));
     killed(&scratch, "refine wlock -j 1 --record f.jsonl", Duration::from_secs(2));

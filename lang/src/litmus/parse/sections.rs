@@ -131,16 +131,16 @@ fn is_header(line: &str, words: Words<'_>) -> bool {
         return !after.starts_with(['=', ',', '[', '@', '|', '‖']);
     }
     let declares = |word: &str| words.class(word).is_some();
-    let close = word.len() < 16 && nearest(word, header::KEYWORDS.iter().copied()).is_some();
+    // Comparing words takes long.
+    let is_close = || word.len() < 16 && nearest(word, header::KEYWORDS.iter().copied()).is_some();
     // An object of a class that a library brings.
     let is_class = word.starts_with(|c: char| c.is_ascii_uppercase())
         && after.starts_with(|c: char| c.is_ascii_alphabetic())
-        && (!close || declares_objects(after));
+        && (!is_close() || declares_objects(after));
     line.starts_with('"')
         || !is_class
+            && (!line.contains(['=', '|', '‖', '[']) || after.starts_with('"') && is_close())
             && !declares(word)
-            && (!line.contains(['=', '|', '‖']) && !line.contains('[')
-                || close && after.starts_with('"'))
 }
 
 /// What follows a class: a name, and nothing or what declarations have behind it.
