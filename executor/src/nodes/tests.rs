@@ -100,13 +100,22 @@ litmus T
 
 #[test]
 fn threads_that_run_each_other_s_code_have_their_own_results() {
-    let own = "litmus T\n  x = 0, y = 0, z = 0, u = 0\n  ---\n  x := 1  |  y := 2  |  z := 3  |  u := 4\n  \
-               a := x  |  b := y  |  c := z  |  d := u + 1\n  observe a, b, c, d\n";
+    // Of one node, and of two, whose memory is not the same.
+    threads_have_their_own_results("|", "x = 0, y = 0, z = 0, u = 0");
+    threads_have_their_own_results("||", "x = 0, y = 0, v = 0 || u = 0, z = 0");
+}
+
+fn threads_have_their_own_results(bar: &str, locations: &str) {
+    let own = format!(
+        "litmus T\n  {locations}\n  ---\n  \
+         x := 1  |  y := 2  {bar}  z := 3  |  u := 4\n  \
+         a := x  |  b := y  {bar}  c := z  |  d := u + 1\n  observe a, b, c, d\n"
+    );
     let nodes = [agent().0];
     // With that many streams beside them, four threads are more than a usual machine has cores for.
     let parameters = Parameters { instances: 8, rounds: 8, stress: 16, ..Parameters::default() };
     let verbs = Verbs::new(cluster(&nodes, secret()).unwrap(), parameters);
-    let seen = run(&verbs, own, 1000).unwrap();
+    let seen = run(&verbs, &own, 1000).unwrap();
     assert_eq!((seen.finished(), seen.outcomes.len()), (1000, 1), "{seen:?}");
     let values = [1, 2, 3, 5].map(Value::Int);
     assert!(seen.outcomes.keys().all(|outcome| *outcome.0 == values), "{seen:?}");

@@ -258,7 +258,7 @@ impl ThreadRun {
         self.collect(&mut ThreadResult::default());
         self.barrier.arrive(Gate::Batch, stop)?;
         let spread = self.spread(stop)?;
-        // The same numbers for all threads.
+        // The same numbers for all threads of this machine.
         let mut common = Random::stream(batch.seed ^ 0x7374_6570, batch.number);
         for round in batch.slots_by_round() {
             if random.below(100) < self.parameters.flush {
@@ -301,7 +301,8 @@ impl ThreadRun {
         Ok(result)
     }
 
-    /// Draws how the thread runs a round. `common` has the same numbers for all threads.
+    /// Draws how the thread runs a round. `common` has the same numbers for all threads of
+    /// this machine.
     fn pace(
         &self,
         places: &[usize],
@@ -358,11 +359,11 @@ impl ThreadRun {
     fn meeting_places(&self) -> Vec<usize> {
         use Instruction::{Assume, Issue, Jump, JumpIfZero, Poll, PollReceive, Receive, Wait};
         let code = &self.plan.code.threads[self.id.0].instructions;
-        let receives = self.connections.iter().any(Connection::has_receive);
+        let receives = self.connections.iter().any(Connection::has_receives);
         let depends = receives || !self.shared.is_empty() || !self.receivers.is_empty();
         let goes_on = |one: &Instruction| match one {
             Jump(_) | JumpIfZero { .. } | Assume(_) | PollReceive { .. } | Receive { .. } => false,
-            Poll(_) => !depends,
+            Issue { .. } | Poll(_) | Wait(_) => !depends,
             _ => true,
         };
         let straight = code.iter().take_while(|one| goes_on(one)).count();

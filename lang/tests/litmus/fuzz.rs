@@ -107,9 +107,10 @@ proptest! {
 
 #[test]
 fn deep_nesting_needs_no_stack() {
-    for (open, close) in
-        [("(", ")"), ("{", "}"), ("~", ""), ("not ", ""), ("if 1 {", "}"), ("!(", ")"), ("[", "]")]
-    {
+    let plain = [("(", ")"), ("{", "}"), ("~", ""), ("not ", ""), ("!(", ")"), ("[", "]")];
+    // What closes nothing does not hide what opens.
+    let blocks = [("if 1 {", "}"), ("if 1 { ) ;", "}"), ("if 1 { ];", "}"), ("loop {\n)\n", "}\n")];
+    for (open, close) in plain.into_iter().chain(blocks) {
         for depth in [60, 64, 65, 1000, 100_000] {
             let nested = format!("{}1{}", open.repeat(depth), close.repeat(depth));
             exercise(&format!("litmus t\n x = 0\n---\nx := {nested}\n{nested}\nassume {nested}\n"));

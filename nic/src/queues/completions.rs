@@ -152,6 +152,8 @@ impl CompletionQueue {
     pub fn forget(&self, queue_pair: u32) {
         let _turn = self.turn.as_ref().map(lock);
         let mut entries = lock(&self.entries);
+        // A poll that finds the ring empty waits for its turn.
+        self.listed.store(self.ring.len() + entries.list.len(), Ordering::Release);
         let listed = std::mem::take(&mut entries.list);
         let all = std::iter::from_fn(|| self.ring.pop()).chain(listed);
         entries.list = all.filter(|completion| completion.queue_pair != queue_pair).collect();

@@ -75,6 +75,11 @@ impl Connection {
         self.patience = (self.receives > 0).then_some(patience);
     }
 
+    /// Whether the other end posts receives.
+    pub(super) fn has_receives(&self) -> bool {
+        self.receives > 0
+    }
+
     /// Whether there is a receive for one more message of this instance. If not, it would wait for ever.
     pub(super) fn has_receive(&self) -> bool {
         self.sent < self.receives

@@ -32,10 +32,16 @@ type Ran = (Ending, Vec<u64>);
 const AT_ONCE: usize = 2;
 
 impl Fold {
-    /// Those of these threads. `None` if they are too few, or if one of them may wait.
+    /// Those of these threads, which are of one machine. `None` if they are too few, if one of them may wait,
+    /// or if they are of several nodes, each with memory of its own.
     pub fn new(plan: &Plan, threads: &[usize]) -> Option<Self> {
         let codes = || threads.iter().map(|thread| &plan.code.threads[*thread]);
-        let fits = threads.len() > AT_ONCE && plan.requests.is_empty() && codes().all(is_straight);
+        let is_one_node = codes().all(|code| codes().all(|other| other.node == code.node));
+        let is_alone = |code: &ThreadCode| code.queue_pairs.is_empty() && code.shared.is_empty();
+        let fits = threads.len() > AT_ONCE
+            && is_one_node
+            && plan.requests.is_empty()
+            && codes().all(|code| is_straight(code) && is_alone(code));
         let results = plan.code.threads.iter().map(|_| Mutex::default()).collect();
         fits.then(|| Self { threads: threads.to_vec(), results })
     }

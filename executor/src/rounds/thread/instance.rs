@@ -148,7 +148,8 @@ impl ThreadRun {
         let words = region.words();
         let layout = self.layout.clone();
         let memory = |location: LocationId| &words[layout.word(slot, plan.word_of[location.0])];
-        let long = (pace.long > 0).then(|| random.below(code.instructions.len() as u32) as usize);
+        let mut long =
+            (pace.long > 0).then(|| random.below(code.instructions.len() as u32) as usize);
         let (mut at, mut steps, mut since) = (0, 0u32, None);
         while let Some(instruction) = code.instructions.get(at) {
             let here = at;
@@ -166,6 +167,7 @@ impl ThreadRun {
                 pace::stagger(self.barrier.meet(None, patience, stop)?, random);
             }
             if long == Some(here) {
+                long = None;
                 pace::wait(random.below(pace.long), stop.crowded);
             }
             if let (Some(backlog), Instruction::Write { .. }) = (&mut backlog, instruction) {

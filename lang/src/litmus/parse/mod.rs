@@ -149,13 +149,14 @@ impl Context<'_> {
 
     /// True if nothing is nested so deep that reading it would need much stack.
     fn shallow(&mut self, piece: &Piece) -> bool {
-        let mut depth = 0usize;
+        // Of each kind: a text that is broken may have one that closes nothing.
+        let mut depths = [0usize; 3];
         let mut prefixes = 0usize;
         for (at, character) in piece.text.char_indices() {
-            match character {
-                '(' | '{' | '[' => depth += 1,
-                ')' | '}' | ']' => depth = depth.saturating_sub(1),
-                _ => {}
+            if let Some(kind) = "({[".find(character) {
+                depths[kind] += 1;
+            } else if let Some(kind) = ")}]".find(character) {
+                depths[kind] = depths[kind].saturating_sub(1);
             }
             match character {
                 '~' | '!' | '¬' => prefixes += 1,
@@ -163,6 +164,7 @@ impl Context<'_> {
                 ' ' | 'o' | 't' | '(' => {}
                 _ => prefixes = 0,
             }
+            let depth: usize = depths.iter().sum();
             if depth > LITMUS_MAX_NESTING || prefixes > LITMUS_MAX_NESTING {
                 let span = piece.span(at, at + character.len_utf8());
                 let message = format!("this is nested more than {LITMUS_MAX_NESTING} deep");
