@@ -6,9 +6,9 @@ use std::ptr::{NonNull, null_mut};
 
 use super::{CallError, sys};
 
-/// Creates a completion queue that one thread at a time uses, and says so. Then a provider need not lock it in
-/// `ibv_poll_cq`, which would drain the store buffer of the thread that polls. Our NIC in software does not. The
-/// flag of mlx5 is for `ibv_start_poll` alone, and some providers know nothing of it.
+/// Creates a completion queue that one thread at a time uses, and says so. Then a provider need not lock it
+/// in `ibv_poll_cq`, which would drain the store buffer of the thread that polls. Our NIC in software does
+/// not. The flag of mlx5 is for `ibv_start_poll` alone, and some providers know nothing of it.
 ///
 /// # Safety
 /// The context is open.
