@@ -4,8 +4,8 @@
 //! threads takes longer. So in some rounds, one thread runs the code of several, one instance after the
 //! other, and drains its store buffer in between, as a change of threads on its core would do.
 
-use std::sync::Mutex;
 use std::sync::atomic::{Ordering, fence};
+use std::sync::{Arc, Mutex};
 
 use compiler::code::{Instruction, ThreadCode};
 use compiler::plan::Plan;
@@ -14,9 +14,7 @@ use lang::program::ThreadId;
 use model::machine::Random;
 
 use super::instance::{How, Scratch};
-use super::{Backlog, Ending, Pace, Patience, Stop, ThreadRun};
-use crate::rounds::pace;
-use crate::rounds::thread::{End, observed};
+use super::{Backlog, End, Ending, Pace, Patience, Stop, ThreadResult, ThreadRun, observed, pace};
 
 /// The threads of a machine that run each other's code.
 pub struct Fold {
@@ -95,7 +93,7 @@ impl ThreadRun {
             return Ok(());
         };
         let Some(fold) = self.fold.clone() else { return Ok(()) };
-        let plan = std::sync::Arc::clone(&self.plan);
+        let plan = Arc::clone(&self.plan);
         let seen: Vec<Vec<usize>> =
             own.iter().map(|thread| observed(&plan, ThreadId(*thread))).collect();
         let leaders: Vec<usize> =
@@ -121,7 +119,7 @@ impl ThreadRun {
 
     /// Takes what the last round had for this thread, if it was folded. All threads of that round have come
     /// to a barrier.
-    pub(super) fn collect(&self, result: &mut super::ThreadResult) {
+    pub(super) fn collect(&self, result: &mut ThreadResult) {
         let Some(fold) = &self.fold else { return };
         for (ending, registers) in lock(&fold.results[self.id.0]).drain(..) {
             result.ends.push(ending as u8);

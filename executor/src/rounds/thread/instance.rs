@@ -249,6 +249,7 @@ impl ThreadRun {
                     Err(ending) => return Ok(Some(ending)),
                 }
             }
+            // Without lists: what is stored takes places in the store buffer.
             Instruction::Poll(pairs)
                 if let [pair] = pairs[..]
                     && place(code, pair) < self.connections.len() =>
