@@ -49,11 +49,20 @@ pub fn in_turn(models: &[Model], seed: u64) -> Vec<&Model> {
     with.into_iter().chain(without).collect()
 }
 
-/// Every shipped model.
+/// What `verbs` says of waits, with the machine that polls for them.
+const WAITS_BY_POLLS: &str = "include \"verbs\"
+uncall Poll Send Recv PollRecv Immediate Flush AtomicWrite Persist Crash SharedPost
+machine rdma-wait-polls
+";
+
+/// Every shipped model, and that of waits by polls.
 pub fn models() -> Vec<Model> {
     let load = |name: &str| model::models::load_shipped(name).and_then(Result::ok);
     let names = model::models::SHIPPED.iter().map(|(name, _)| *name);
+    let loader = |name: &str, _: &str| model::models::shipped(name.trim_end_matches(".cat"));
+    let by_polls = lang::cat::load(&Source::new("waits-by-polls.cat", WAITS_BY_POLLS), &loader);
     names
         .map(|name| load(name).unwrap_or_else(|| panic!("the model {name} does not load")).model)
+        .chain([by_polls.expect("it includes a shipped model").model])
         .collect()
 }
