@@ -143,6 +143,9 @@ impl<'a> Uses<'a> {
         if self.inline && !seen.has_calls {
             terminal.note("--inline changes nothing: no test calls a library");
         }
+        if self.options.libraries.is_empty() {
+            return;
+        }
         let own = self.libraries.all.len() - self.options.libraries.len()..;
         for (path, _) in self.options.libraries.iter().zip(own).filter(|(_, number)| {
             // Implementations may call other libraries.

@@ -131,8 +131,10 @@ impl Models {
     pub fn shipped(&self, name: &str) -> Option<Arc<LoadedModel>> {
         let mut known = lock(&self.shipped);
         let load = || {
-            // Tests load every shipped model, so there are no diagnostics to lose.
-            let loaded = cat::load(&shipped_source(name)?, &load_shipped_include).ok()?;
+            let mut loaded = model::models::loaded(name)?.clone();
+            for source in &mut loaded.sources {
+                source.name = format!("{SHIPPED_FOLDER}{}", source.name);
+            }
             Some(Arc::new(LoadedModel::new(loaded, false, name)))
         };
         known.entry(name.to_owned()).or_insert_with(load).clone()
@@ -262,10 +264,6 @@ const SHIPPED_FOLDER: &str = "<shipped>/";
 fn shipped_source(name: &str) -> Option<Source> {
     let source = shipped(name.strip_suffix(".cat").unwrap_or(name))?;
     Some(Source::new(format!("{SHIPPED_FOLDER}{}", source.name), source.text))
-}
-
-fn load_shipped_include(include: &str, _: &str) -> Option<Source> {
-    shipped_source(include)
 }
 
 /// A file beside the one that includes it, or else a shipped model. A file does not include itself so: it can

@@ -87,7 +87,7 @@ fn named(model: &Model) -> Vec<String> {
 /// what else they are called.
 fn of_libraries() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    for library in &model::library::shipped().all {
+    for library in model::library::shipped().all.iter() {
         names.extend(library.classes.iter().chain(&library.mark).cloned());
         names.extend(library.class_spellings.iter().map(|(word, _)| word.clone()));
         for method in &library.methods {

@@ -13,7 +13,7 @@ pub mod misuse;
 use std::sync::Arc;
 
 use lang::library::notation::WORDS;
-use lang::library::{Library, Method, ParameterKind, Words};
+use lang::library::{Collection, Library, Method, ParameterKind, Words};
 use lang::program::{Call, Program, StmtKind};
 
 pub use bind::{Bound, Environment, pack};
@@ -25,7 +25,7 @@ pub use layout::{Prepared, observe, prepare};
 #[derive(Clone, Debug, Default)]
 pub struct Libraries {
     /// The libraries in order. The number of a library is its index.
-    pub all: Vec<Arc<Library>>,
+    pub all: Collection,
 }
 
 /// A method of a library.

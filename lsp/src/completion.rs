@@ -174,7 +174,7 @@ fn of_program(known: &Known, program: &ProgramText, before: &str, words: &mut Wo
     let is_rule = |line: &str| line.trim().len() >= 3 && line.trim().starts_with("---");
     if !before.lines().any(is_rule) {
         words.all(&HEADER, CompletionItemKind::KEYWORD);
-        for library in &shipped().all {
+        for library in shipped().all.iter() {
             for class in &library.classes {
                 words.add(class, CompletionItemKind::CLASS, library.title.clone());
             }
@@ -191,7 +191,7 @@ fn of_program(known: &Known, program: &ProgramText, before: &str, words: &mut Wo
     }
     words.all(KEYWORDS, CompletionItemKind::KEYWORD);
     words.all(&VERDICT, CompletionItemKind::KEYWORD);
-    for library in &shipped().all {
+    for library in shipped().all.iter() {
         for method in &library.methods {
             if let Some(word) = method.word() {
                 words.add(word, CompletionItemKind::METHOD, method.usage());

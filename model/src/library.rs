@@ -14,7 +14,7 @@ use lang::cat::model::{
     Axiom, AxiomKind, Base, Definition, DefinitionId, DefinitionKind, Expr, Model, Type,
 };
 use lang::diagnostic::{Code, Diagnostic, nearest};
-use lang::library::{self, Library};
+use lang::library::{self, Collection, Library};
 use lang::source::{Source, Span};
 
 use crate::models;
@@ -34,14 +34,18 @@ pub fn texts() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
 
 /// The shipped libraries and objects. Those whose text is wrong are left out, which a test excludes.
 pub fn shipped() -> &'static Libraries {
-    static LOADED: OnceLock<Libraries> = OnceLock::new();
-    LOADED.get_or_init(|| {
-        let load = |(name, text): &(&str, &str)| {
-            let source = Source::new(format!("{name}.lib"), *text);
-            load(&source).ok().filter(|library| library.base.is_none()).map(Arc::new)
-        };
-        Libraries { all: texts().filter_map(load).collect() }
-    })
+    static SHIPPED: Libraries = Libraries { all: Collection::later(read) };
+    &SHIPPED
+}
+
+/// Reads them, once in a process.
+fn read() -> Vec<Arc<Library>> {
+    static READ: OnceLock<Vec<Arc<Library>>> = OnceLock::new();
+    let load = |(name, text): &(&str, &str)| {
+        let source = Source::new(format!("{name}.lib"), *text);
+        load(&source).ok().filter(|library| library.base.is_none()).map(Arc::new)
+    };
+    READ.get_or_init(|| texts().filter_map(load).collect()).clone()
 }
 
 /// Reads a library whose consistency may include shipped models.

@@ -38,7 +38,7 @@ fn defined() -> BTreeSet<String> {
         names.extend(model.definitions.iter().filter_map(|one| one.name()).map(str::to_owned));
         names.extend(model.axioms.iter().map(|axiom| axiom.name.clone()));
     };
-    for library in &model::library::shipped().all {
+    for library in model::library::shipped().all.iter() {
         library.consistency.iter().for_each(&mut add);
     }
     for (name, _) in model::models::SHIPPED {

@@ -6,6 +6,7 @@
 //! the crate `compiler` (events, inlining) and the crate `model` (composition) to say.
 
 mod check;
+mod collection;
 mod lexer;
 pub mod notation;
 mod parser;
@@ -20,6 +21,7 @@ use crate::front::blank;
 use crate::source::{Source, Span};
 
 pub use crate::front::LARGEST_FILE;
+pub use collection::Collection;
 pub use syntax::{
     Body, Case, Event, Expr, Implementation, Item, Memory, Method, Parameter, ParameterKind, Place,
     Rule, RuleKind, Sequential, Service, Shape, Statement, StatementKind,

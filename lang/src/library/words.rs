@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::notation::{GET_WORDS, PUT_WORDS, WORDS, WRITE_WORDS, read_by, write_by};
-use super::{Library, Method, ParameterKind};
+use super::{Collection, Library, Method, ParameterKind};
 use crate::{Dialect, litmus};
 
 /// The libraries whose words a program may use. Without any, a program has objects of declared classes, and
 /// calls by their names.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Words<'a> {
-    libraries: &'a [Arc<Library>],
+    libraries: Option<&'a Collection>,
 }
 
 /// A method that a word spells.
@@ -44,12 +44,17 @@ const BASE: &str = "TSO";
 
 impl<'a> Words<'a> {
     /// The words of these libraries. If two have the same word, the later one applies.
-    pub fn of(libraries: &'a [Arc<Library>]) -> Self {
-        Self { libraries }
+    pub fn of(libraries: &'a Collection) -> Self {
+        Self { libraries: Some(libraries) }
+    }
+
+    fn in_order(self) -> impl DoubleEndedIterator<Item = &'a Library> {
+        let all: &[Arc<Library>] = self.libraries.map_or(&[], |libraries| libraries);
+        all.iter().map(AsRef::as_ref)
     }
 
     fn all(self) -> impl Iterator<Item = &'a Library> {
-        self.libraries.iter().rev().map(AsRef::as_ref)
+        self.in_order().rev()
     }
 
     /// The class that a word spells, in any letter case, and its library.
@@ -77,11 +82,10 @@ impl<'a> Words<'a> {
             let joined = format!("{word}{next}");
             let whole = rest.len() - after.len() + next.len();
             let has_name = |behind: &str| behind.trim_start().starts_with(first_letter);
-            let (taken, class) = match (self.class(&joined), self.class(word)) {
-                (Some(_), _) if has_name(after) && has_name(&after[next.len()..]) => {
-                    (whole, joined)
-                }
-                (_, Some(_)) if has_name(after) => (word.len(), word.to_owned()),
+            let is_class = |word: &str| self.class(word).is_some();
+            let (taken, class) = match has_name(after) {
+                true if has_name(&after[next.len()..]) && is_class(&joined) => (whole, joined),
+                true if is_class(word) => (word.len(), word.to_owned()),
                 _ => {
                     out.push_str(word);
                     rest = &rest[word.len()..];
@@ -226,13 +230,13 @@ impl<'a> Words<'a> {
 
     /// All words that call methods, as they are printed.
     pub fn spellings(self) -> impl Iterator<Item = &'a str> {
-        let methods = self.libraries.iter().flat_map(|library| &library.methods);
+        let methods = self.in_order().flat_map(|library| &library.methods);
         methods.flat_map(|method| method.word().into_iter().chain(method.also.iter().map(|w| &**w)))
     }
 
     /// How a call is written that goes by another word elsewhere.
     pub(crate) fn like(self, word: &str) -> Option<String> {
-        let mut methods = self.libraries.iter().flat_map(|library| &library.methods);
+        let mut methods = self.in_order().flat_map(|library| &library.methods);
         let found = methods.find(|method| method.like.iter().any(|like| is(like, word)))?;
         found.usage()
     }

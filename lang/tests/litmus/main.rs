@@ -11,11 +11,11 @@ mod roundtrip;
 mod trees;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use lang::Test;
 use lang::diagnostic::Diagnostic;
-use lang::library::{Library, Words};
+use lang::library::{Collection, Words};
 use lang::litmus::ast::File;
 use lang::source::Source;
 
@@ -45,7 +45,7 @@ fn rendered(source: &Source) -> String {
 
 /// The words of the shipped libraries.
 fn words() -> Words<'static> {
-    static LIBRARIES: LazyLock<Vec<Arc<Library>>> = LazyLock::new(|| {
+    static LIBRARIES: Collection = Collection::later(|| {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model");
         let model = |name: &str, _: &str| {
             let text = std::fs::read_to_string(folder.join(format!("models/{name}.cat"))).ok()?;
