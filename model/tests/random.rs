@@ -24,6 +24,7 @@ use model::check::{broken_axioms, well_formed};
 use model::explain::{Reason, explain};
 use model::machine::{self, Variant};
 use model::smt::solver::SolverKind;
+use model::smt::{self, enumerate_in_parts};
 
 const PROGRAMS: u64 = 120;
 const LOOPS: u64 = 100;
@@ -182,6 +183,7 @@ fn compare(test: &Test, models: &[&Model], z3: bool, counts: &mut Counts) -> Res
         if z3 {
             counts.z3 += 1;
             equal(&by_solver, &solve(test, model, SolverKind::Z3, counts)?, counts)?;
+            equal(&by_solver, &in_parts(test, model, by_solver.complete)?, counts)?;
         }
         // Models of networks have no machine: their witnesses are checked, and their answers by z3.
         let Some(machine) = &model.machine else {
@@ -236,6 +238,22 @@ fn solve(
     counts.beyond_bound += u64::from(allowed.is_beyond_bound);
     counts.beyond_time += u64::from(allowed.complete.is_none() && !allowed.is_beyond_bound);
     Ok(Answer::new(format!("smt-{} of {}", solver.name(), model.name), &allowed))
+}
+
+/// The outcomes, where a search is divided after every two. `is_complete` says whether the search as a whole
+/// found all.
+fn in_parts(test: &Test, model: &Model, is_complete: bool) -> Result<Answer, String> {
+    let message = |refused: model::asking::Refused| refused.text();
+    let question = Question::of(test, model).question().map_err(message)?;
+    let options = Options { limits: time("LITMUS_SOLVED_FOR", SOLVED_FOR), ..Options::default() };
+    let mut session = question.session(&options, |_| true).map_err(message)?;
+    let mut witnesses = 0;
+    let (outcomes, answer) = enumerate_in_parts(&mut session, 2, &mut |_| witnesses += 1);
+    if witnesses != outcomes.len() {
+        return Err(format!("{}: expected one witness for each outcome of parts", model.name));
+    }
+    let complete = is_complete && answer == smt::solver::Answer::Unsatisfiable;
+    Ok(Answer { engine: format!("smt in parts of {}", model.name), outcomes, complete })
 }
 
 fn time(variable: &str, milliseconds: u64) -> Limits {

@@ -46,7 +46,43 @@ pub struct Encoding {
     executed: Vec<Lit>,
     polls_from: FxHashMap<(usize, usize), Lit>,
     choices: Vec<FxHashMap<(usize, usize), Lit>>,
+    /// rf, pf and the orders, as candidates are read from them.
+    pairs: Vec<Pairs>,
     size: usize,
+}
+
+/// A relation as literals.
+#[derive(Clone, Debug)]
+struct Pairs {
+    /// The pairs that every candidate has in which both events happen.
+    certain: Relation,
+    /// The pairs that the solver chooses.
+    open: Vec<(usize, usize, Lit)>,
+}
+
+impl Pairs {
+    fn of(map: &FxHashMap<(usize, usize), Lit>, size: usize) -> Self {
+        let mut pairs = Self { certain: Relation::empty(size), open: Vec::new() };
+        for ((from, to), literal) in map {
+            match *literal {
+                Lit::TRUE => pairs.certain.insert(*from, *to),
+                Lit::FALSE => {}
+                literal => pairs.open.push((*from, *to, literal)),
+            }
+        }
+        pairs
+    }
+
+    /// The relation in a candidate with these events.
+    fn chosen(&self, executed: &Relation, is_all: bool, is_true: &dyn Fn(Lit) -> bool) -> Relation {
+        let mut relation = self.certain.clone();
+        for (from, to, literal) in &self.open {
+            if is_true(*literal) {
+                relation.insert(*from, *to);
+            }
+        }
+        if is_all { relation } else { relation.restricted_to(executed) }
+    }
 }
 
 /// What is known of a model's executions before any is looked for.
@@ -100,6 +136,9 @@ impl Encoding {
             .iter()
             .map(|observable| encoder.observable(observable.what, order.as_ref(), &executed))
             .collect::<Result<_, _>>()?;
+        let size = skeleton.events.len();
+        let maps = [&encoder.values.reads_from, &polls_from].into_iter().chain(&choices);
+        let pairs = maps.map(|map| Pairs::of(map, size)).collect();
         Ok(Self {
             cnf: encoder.cnf,
             observables,
@@ -112,7 +151,8 @@ impl Encoding {
             executed,
             polls_from,
             choices,
-            size: skeleton.events.len(),
+            pairs,
+            size,
         })
     }
 
@@ -129,21 +169,21 @@ impl Encoding {
 
     /// The candidate execution that an assignment describes.
     pub fn facts(&self, is_true: impl Fn(Lit) -> bool) -> Facts {
-        let happens: Vec<bool> = self.executed.iter().map(|literal| is_true(*literal)).collect();
-        let pick = |pairs: &FxHashMap<(usize, usize), Lit>| {
-            let mut relation = Relation::empty(self.size);
-            for ((from, to), literal) in pairs {
-                if happens[*from] && happens[*to] && is_true(*literal) {
-                    relation.insert(*from, *to);
-                }
-            }
-            relation
-        };
+        let mut executed = Relation::empty(self.size);
+        let happening = self.executed.iter().enumerate().filter(|(_, literal)| is_true(**literal));
+        let mut count = 0;
+        for (event, _) in happening {
+            executed.insert(event, event);
+            count += 1;
+        }
+        let chosen = |pairs: &Pairs| pairs.chosen(&executed, count == self.size, &is_true);
+        let mut relations = self.pairs.iter().map(chosen);
+        let (reads_from, polls_from) = (relations.next(), relations.next());
         Facts {
-            executed: Relation::from_fn(self.size, |a, b| a == b && happens[a]),
-            reads_from: pick(&self.values.reads_from),
-            polls_from: pick(&self.polls_from),
-            choices: self.choices.iter().map(pick).collect(),
+            reads_from: reads_from.unwrap_or_default(),
+            polls_from: polls_from.unwrap_or_default(),
+            choices: relations.collect(),
+            executed,
         }
     }
 }

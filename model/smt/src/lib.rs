@@ -7,6 +7,7 @@ pub mod batsat;
 pub mod cnf;
 mod consistent;
 pub mod encode;
+mod enumerate;
 pub mod plan;
 pub mod prefix;
 pub mod relation;
@@ -27,6 +28,7 @@ use cnf::Lit;
 pub use consistent::Consistent;
 use encode::values::Extra;
 use encode::{Candidate, EncodeError, Encoding, Known};
+pub use enumerate::{enumerate, enumerate_in_parts};
 use plan::{NodeIndex, Op, Plan};
 use skeleton::execution::Execution;
 use solver::{Answer, Solver, SolverKind};
@@ -63,6 +65,8 @@ pub struct Session<'a> {
     is_beyond: bool,
     /// How many of the axioms say that orders are orders.
     orders: usize,
+    /// What the solver learned of axioms and circular values, for a solver that takes its place.
+    lemmas: Vec<Vec<Lit>>,
     /// Outcomes of executions that break some axiom, a few of those that searches came upon. Other executions
     /// may show them too.
     pub broken: BTreeSet<Outcome>,
@@ -72,6 +76,9 @@ pub struct Session<'a> {
 
 /// The most outcomes of broken executions that are kept.
 const MOST_BROKEN: usize = 16;
+
+/// The most lemmas that are kept for another solver. Without the others, it learns them again.
+const MOST_LEMMAS: usize = 10_000;
 
 /// The result of one search.
 pub enum Found {
@@ -179,6 +186,7 @@ impl<'a> Session<'a> {
             given_up: None,
             is_beyond,
             orders,
+            lemmas: Vec::new(),
             broken: BTreeSet::new(),
             statistics,
         };
@@ -216,9 +224,17 @@ impl<'a> Session<'a> {
             }
             self.encoding =
                 Encoding::new(self.skeleton, self.plan, self.shown, &self.extra, &self.known)?;
-            self.solver = start(&self.encoding, self.solver_kind.0, &self.solver_kind.1);
+            self.lemmas.clear();
+            self.renew();
         }
         Ok(())
+    }
+
+    /// Begins again with a new solver, which knows the formula and what was learned of it, and of nothing
+    /// that was excluded.
+    fn renew(&mut self) {
+        self.solver = start(&self.encoding, self.solver_kind.0, &self.solver_kind.1);
+        self.lemmas.iter().for_each(|lemma| self.solver.add_clause(lemma));
     }
 
     /// Looks for a consistent execution in which the assumptions hold.
@@ -270,6 +286,7 @@ impl<'a> Session<'a> {
         }
         let counted = self.counted();
         let (statistics, broken) = (&mut self.statistics, &mut self.broken);
+        let known = &mut self.lemmas;
         let limits = &self.solver_kind.1;
         // The solver checks the limits itself, but judging one candidate may take long.
         let answer = limits.within(|| {
@@ -306,7 +323,10 @@ impl<'a> Session<'a> {
                 }
                 statistics.lemmas += lemmas.len() as u64;
                 let negated = |lemma: Vec<Lit>| lemma.into_iter().map(|literal| !literal).collect();
-                lemmas.into_iter().map(negated).collect()
+                let lemmas: Vec<Vec<Lit>> = lemmas.into_iter().map(negated).collect();
+                let room = MOST_LEMMAS.saturating_sub(known.len());
+                known.extend(lemmas.iter().take(room).cloned());
+                lemmas
             })
         });
         let answer = answer.unwrap_or_else(|reached| {
@@ -415,20 +435,4 @@ fn partial_orders(plan: &Plan) -> Vec<(AxiomKind, NodeIndex)> {
         }
     }
     axioms
-}
-
-/// Finds the outcomes within the bound on loops, and whether the solver proved that there are no others.
-/// `witness` gets one execution for each outcome.
-pub fn enumerate(
-    session: &mut Session<'_>,
-    witness: &mut dyn FnMut(&Consistent<'_>),
-) -> (BTreeSet<Outcome>, Answer) {
-    let mut outcomes = BTreeSet::new();
-    let within = session.counted();
-    let answer = session.each(&within, &mut |at| {
-        outcomes.insert(at.outcome());
-        witness(at);
-        Next::OtherOutcome
-    });
-    (outcomes, answer)
 }

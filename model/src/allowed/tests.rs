@@ -7,7 +7,9 @@ use lang::outcome::{Outcome, Value};
 use lang::source::Source;
 
 use crate::allowed::{Options, Question};
-use crate::smt::Next;
+use crate::smt::solver::Answer;
+use crate::smt::{Next, enumerate_in_parts};
+use lang::library::Words;
 
 const ONE_READ: &str = "litmus t\nmodel sc\n\n  x = 0  |\n  ------\n  x := 1 | a := x\n";
 
@@ -33,6 +35,25 @@ fn beside(text: &str, model: &str, known: &[Vec<Value>]) -> BTreeSet<Vec<Value>>
         Next::OtherOutcome
     });
     found
+}
+
+/// Observables that can be ⊤: an outcome with it is not the same as those that it covers.
+#[test]
+fn parts_have_the_same_outcomes() {
+    for (text, model) in [(CONFLICT, "corerma"), (ONE_READ, "sc")] {
+        let test = lang::litmus::load_with(&Source::new("t", text), Words::default()).0;
+        let (test, loaded) = (test.expect("it loads"), crate::models::loaded(model));
+        let question = Question::of(&test, &loaded.expect("it is shipped").model).question();
+        let question = question.expect("it fits");
+        let mut session = question.session(&Options::default(), |_| true).expect("it is encoded");
+        let mut witnesses = BTreeSet::new();
+        let (outcomes, answer) = enumerate_in_parts(&mut session, 2, &mut |at| {
+            assert!(witnesses.insert(at.outcome().0), "an outcome is found twice");
+        });
+        assert_eq!(answer, Answer::Unsatisfiable);
+        assert_eq!(witnesses, outcomes.into_iter().map(|outcome| outcome.0).collect());
+        assert_eq!(witnesses, beside(text, model, &[]));
+    }
 }
 
 fn numbers(values: &[u64]) -> Vec<Value> {

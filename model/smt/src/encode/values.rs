@@ -8,6 +8,7 @@
 //! A read that the model calls undefined gives ⊤, which stands for any value. Whatever is computed from ⊤ is
 //! ⊤. A condition on ⊤ may be true or false.
 
+mod circles;
 mod missing;
 mod possible;
 
@@ -102,6 +103,8 @@ pub struct Values {
     pub other: Lit,
     /// By event: true iff the read gives ⊤.
     pub undefined_reads: Vec<Lit>,
+    /// By expression: some choice of rf may make it depend on itself.
+    may_circle: Vec<bool>,
 }
 
 impl Values {
@@ -122,6 +125,7 @@ impl Values {
             reads_from: FxHashMap::default(),
             other: Lit::FALSE,
             undefined_reads: Vec::new(),
+            may_circle: Vec::new(),
         };
         for ((domain, is_cut), may_be_undefined) in possible.into_iter().zip(is_cut).zip(undefined)
         {
@@ -145,6 +149,7 @@ impl Values {
         values.link_expressions(skeleton, cnf);
         values.link_conditions(skeleton, cnf);
         values.link_reads(skeleton, cnf);
+        values.may_circle = values.circular(skeleton);
         values
     }
 
@@ -330,62 +335,6 @@ impl Values {
                 vec![if is_true(guard) { (*then, guard) } else { (*otherwise, !guard) }]
             }
         }
-    }
-
-    /// What an expression depends on: its operands, and what decides between the arms of a choice.
-    fn hangs_on(
-        &self,
-        skeleton: &Skeleton,
-        id: ValueId,
-        is_true: &dyn Fn(Lit) -> bool,
-    ) -> Vec<(ValueId, Lit)> {
-        let mut all = self.selected(skeleton, id, is_true);
-        if let Value::Select(guard, ..) = &skeleton.values[id.0] {
-            all.extend(skeleton.values_behind(*guard).into_iter().map(|value| (value, Lit::TRUE)));
-        }
-        all
-    }
-
-    /// Finds a cycle of rf and computation without ⊤: there, the assignment makes a value out of thin air.
-    /// No execution of any model has such a cycle. Returns the literals that together make the cycle.
-    pub fn circle(&self, skeleton: &Skeleton, is_true: &dyn Fn(Lit) -> bool) -> Option<Vec<Lit>> {
-        let mut finished = vec![false; skeleton.values.len()];
-        let mut on_path = vec![false; skeleton.values.len()];
-        for start in 0..skeleton.values.len() {
-            // Each entry: an expression, the literal that led to it, and the operands that are still to
-            // visit.
-            let mut path = vec![(ValueId(start), Lit::TRUE, None)];
-            while let Some((id, _, rest)) = path.last_mut() {
-                let id = *id;
-                if rest.is_none() {
-                    if finished[id.0] {
-                        path.pop();
-                        continue;
-                    }
-                    on_path[id.0] = true;
-                }
-                let rest = rest.get_or_insert_with(|| self.hangs_on(skeleton, id, is_true));
-                match rest.pop() {
-                    Some((operand, choice)) if on_path[operand.0] => {
-                        let from = path.iter().position(|(known, ..)| *known == operand)?;
-                        let choices = path[from + 1..].iter().map(|(_, choice, _)| *choice);
-                        let reads = path[from..].iter().filter_map(|(id, ..)| {
-                            let Value::Read(read) = skeleton.values[id.0] else { return None };
-                            Some(!self.undefined_reads[read.0])
-                        });
-                        let mut circle: Vec<Lit> = choices.chain([choice]).chain(reads).collect();
-                        circle.retain(|literal| *literal != Lit::TRUE);
-                        return Some(circle);
-                    }
-                    Some((operand, choice)) => path.push((operand, choice, None)),
-                    None => {
-                        (finished[id.0], on_path[id.0]) = (true, false);
-                        path.pop();
-                    }
-                }
-            }
-        }
-        None
     }
 }
 
