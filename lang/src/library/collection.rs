@@ -1,4 +1,4 @@
-//! Several libraries, which may be read as late as at the first look.
+//! Several libraries, which are read at the first look.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
@@ -46,6 +46,7 @@ impl DerefMut for Collection {
 mod tests {
     use super::*;
     use crate::library::Words;
+    use crate::program::StmtKind;
     use crate::source::Source;
 
     const OF_VERBS: &str = "litmus t
@@ -67,6 +68,28 @@ model corerma
   s := rga(y^2, x)  ||  a := y
   flush(2)          ||
 ";
+
+    const COUNTER: &str = "library counter
+class Ctr
+memory Ctr.word at home = 0
+call AtomicWrite(Ctr x, value v) written x :=CT v { aMF writes v to x.word }
+consistency { let so = po }
+";
+
+    /// On an object, a method has its name, even if that is a statement too.
+    #[test]
+    fn methods_of_objects_come_before_statements() {
+        let source = Source::new("counter.lib", COUNTER);
+        let library = crate::library::load(&source, &|_, _| None).expect("it is right");
+        let mut all = Collection::default();
+        all.push(Arc::new(library));
+        let text = "litmus t\nmodel sc\n\n  Ctr x  |\n  --------\n  AtomicWrite(x, 1)  |\n";
+        let loaded = crate::litmus::load_with(&Source::new("t.litmus", text), Words::of(&all));
+        let test = loaded.0.unwrap_or_else(|| panic!("{:?}", loaded.1));
+        let first = &test.program.threads[0].body[0].kind;
+        let is_call = matches!(first, StmtKind::Call(call) if call.object.as_deref() == Some("x"));
+        assert!(is_call, "{first:?}");
+    }
 
     /// Programs that call nothing do without libraries.
     #[test]

@@ -128,6 +128,11 @@ pub fn lookup(dialect: Dialect, word: &str) -> Option<Method> {
     row.map(|row| row.method)
 }
 
+/// Whether a word is a statement of a dialect. Then it is no library's, except on an object of a class.
+pub fn is_statement(dialect: Dialect, word: &str) -> bool {
+    lookup(dialect, word).is_some_and(|method| method != Method::Library)
+}
+
 /// What verbs, other languages and other tools call a statement, and how it is written here.
 const OTHER_WORDS: &[(&[&str], &str)] = &[
     (

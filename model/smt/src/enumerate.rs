@@ -74,7 +74,10 @@ impl Enumeration<'_, '_> {
 
     /// The same, for each value of an observable. The clauses exclude what was found.
     fn parts(&mut self, within: &[Lit], observable: usize, clauses: &[Vec<Lit>]) -> Answer {
-        let literals = self.session.encoding.observables[observable].literals();
+        let domain = &self.session.encoding.observables[observable];
+        // A session asks about listed values only.
+        let mut literals = domain.literals();
+        literals.retain(|literal| Some(*literal) != domain.other);
         let none: Vec<Lit> = literals.iter().map(|literal| !*literal).collect();
         let parts = literals.iter().map(|literal| vec![*literal]).chain([none]);
         let mut answer = Answer::Unsatisfiable;

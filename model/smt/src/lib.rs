@@ -65,7 +65,7 @@ pub struct Session<'a> {
     is_beyond: bool,
     /// How many of the axioms say that orders are orders.
     orders: usize,
-    /// What the solver learned of axioms and circular values, for a solver that takes its place.
+    /// What the solver learned of axioms, of ⊤ and of circular values, for a solver that takes its place.
     lemmas: Vec<Vec<Lit>>,
     /// Outcomes of executions that break some axiom, a few of those that searches came upon. Other executions
     /// may show them too.
@@ -230,8 +230,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Begins again with a new solver, which knows the formula and what was learned of it, and of nothing
-    /// that was excluded.
+    /// Begins again with a new solver, which knows the formula and what was learned of it, but not what was
+    /// excluded.
     fn renew(&mut self) {
         self.solver = start(&self.encoding, self.solver_kind.0, &self.solver_kind.1);
         self.lemmas.iter().for_each(|lemma| self.solver.add_clause(lemma));

@@ -7,7 +7,7 @@ use super::super::ast::{
     Cells, Declaration, DeclarationKind, DeclarationRow, File, Form, HeaderKind, HeaderLine, Home,
     Name, Number,
 };
-use super::super::methods::{self, Method};
+use super::super::methods;
 use super::Context;
 use super::uses::{By, Use, uses};
 use crate::Dialect;
@@ -108,7 +108,7 @@ fn node_of_calls(file: &File, name: &Name) -> Option<Number> {
 fn objects(file: &File, words: Words<'_>, found: &[Use<'_>], new: &mut Vec<Declaration>) {
     for one in found {
         let By::Call(word) = one.by else { continue };
-        if is_statement(file.dialect(), word) {
+        if methods::is_statement(file.dialect(), word) {
             continue;
         }
         let Some(class) = words.implied(word) else { continue };
@@ -123,17 +123,12 @@ fn objects(file: &File, words: Words<'_>, found: &[Use<'_>], new: &mut Vec<Decla
     }
 }
 
-/// Whether a word is a statement of the language, and so no library's.
-fn is_statement(dialect: Dialect, word: &str) -> bool {
-    methods::lookup(dialect, word).is_some_and(|method| method != Method::Library)
-}
-
 /// The class that a use of a location is of, if its objects are declared as locations.
 fn class_of<'w>(words: Words<'w>, by: By<'_>) -> Option<&'w str> {
     match by {
         By::Cpu => None,
         By::Mark(mark) => words.of_locations(|method| method.is_assigned_by(mark)),
-        By::Call(word) if is_statement(Dialect::Rdma, word) => None,
+        By::Call(word) if methods::is_statement(Dialect::Rdma, word) => None,
         By::Call(word) => words.of_locations(|method| method.word() == Some(word)),
     }
 }

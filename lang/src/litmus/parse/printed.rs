@@ -7,7 +7,7 @@ use pest::iterators::Pair;
 use super::super::ast::{
     Access, Argument, Expr, ExprKind, Home, Place, StatementKind, Target, Value, Via,
 };
-use super::super::methods::{self, Method};
+use super::super::methods;
 use super::calls::argument;
 use super::{Context, Piece, Rule};
 use crate::Dialect;
@@ -22,12 +22,11 @@ pub fn access<'a>(context: &Context<'a>, call: &Pair<'_, Rule>) -> Option<(Kind,
     }
     let mut parts = call.clone().into_inner();
     let word = parts.next()?.as_str().trim();
-    if methods::lookup(context.dialect, word).is_some_and(|method| method != Method::Library) {
-        return None;
-    }
     let object = parts.find(|part| part.as_rule() == Rule::argument);
     match object.and_then(|object| context.objects.get(object.as_str().trim())) {
         Some(class) => context.words.access_of(class, word),
+        // What is a statement is no library's word, unless it is for one of its objects.
+        None if methods::is_statement(context.dialect, word) => None,
         None => context.words.access(word),
     }
 }
