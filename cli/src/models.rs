@@ -132,9 +132,7 @@ impl Models {
         let mut known = lock(&self.shipped);
         let load = || {
             let mut loaded = model::models::loaded(name)?.clone();
-            for source in &mut loaded.sources {
-                source.name = format!("{SHIPPED_FOLDER}{}", source.name);
-            }
+            loaded.sources.iter_mut().for_each(in_shipped_folder);
             Some(Arc::new(LoadedModel::new(loaded, false, name)))
         };
         known.entry(name.to_owned()).or_insert_with(load).clone()
@@ -262,8 +260,13 @@ fn in_header(name: &str, source: &Source) -> Span {
 const SHIPPED_FOLDER: &str = "<shipped>/";
 
 fn shipped_source(name: &str) -> Option<Source> {
-    let source = shipped(name.strip_suffix(".cat").unwrap_or(name))?;
-    Some(Source::new(format!("{SHIPPED_FOLDER}{}", source.name), source.text))
+    let mut source = shipped(name.strip_suffix(".cat").unwrap_or(name))?;
+    in_shipped_folder(&mut source);
+    Some(source)
+}
+
+fn in_shipped_folder(source: &mut Source) {
+    source.name.insert_str(0, SHIPPED_FOLDER);
 }
 
 /// A file beside the one that includes it, or else a shipped model. A file does not include itself so: it can

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lang::diagnostic::{Code, Diagnostic};
 use lang::litmus::ast::{self, HeaderKind};
-use lang::litmus::methods::{KEYWORDS, Method, lookup};
+use lang::litmus::methods::{KEYWORDS, statement};
 use lang::litmus::models::is_model_file;
 use lang::litmus::names::Kind;
 use lang::litmus::{Survey, survey};
@@ -167,7 +167,7 @@ fn names(survey: &Survey, source: &Source) -> Names {
 /// Whether a word begins statements, so that it is hardly a name.
 fn is_statement(word: &str) -> bool {
     KEYWORDS.contains(&word)
-        || lookup(Dialect::Rdma, word).is_some_and(|method| method != Method::Library)
+        || statement(Dialect::Rdma, word).is_some()
         || library::shipped().words().method(word).is_some()
 }
 

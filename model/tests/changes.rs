@@ -10,11 +10,10 @@ use lang::cat::model::Model;
 use lang::source::Source;
 use model::changes::{self, Change};
 use model::coverage::Suite;
-use model::models::{SHIPPED, load_shipped, shipped};
+use model::models::{SHIPPED, load_shipped};
 
 fn model_of(text: &str) -> Model {
-    let loader = |name: &str, _: &str| shipped(name.trim_end_matches(".cat"));
-    lang::cat::load(&Source::new("own.cat", text), &loader).unwrap().model
+    crate::programs::model_of("own.cat", text)
 }
 
 fn names(model: &Model, is_it: impl Fn(&Change) -> bool) -> BTreeSet<String> {

@@ -128,9 +128,9 @@ pub fn lookup(dialect: Dialect, word: &str) -> Option<Method> {
     row.map(|row| row.method)
 }
 
-/// Whether a word is a statement of a dialect. Then it is no library's, except on an object of a class.
-pub fn is_statement(dialect: Dialect, word: &str) -> bool {
-    lookup(dialect, word).is_some_and(|method| method != Method::Library)
+/// The statement of a dialect that a word is. Then it is no library's, except on an object of a class.
+pub fn statement(dialect: Dialect, word: &str) -> Option<Method> {
+    lookup(dialect, word).filter(|method| *method != Method::Library)
 }
 
 /// What verbs, other languages and other tools call a statement, and how it is written here.

@@ -48,49 +48,52 @@ impl Enumeration<'_, '_> {
     /// Finds the outcomes under some assumptions, except for those that the clauses exclude.
     fn part(&mut self, within: &[Lit], mut clauses: Vec<Vec<Lit>>) -> Answer {
         clauses.iter().for_each(|clause| self.session.solver.add_clause(clause));
-        let mut found = Vec::new();
-        let (most, outcomes, witness) = (self.most, &mut self.outcomes, &mut self.witness);
+        let end = clauses.len() + self.most;
+        let (outcomes, witness) = (&mut self.outcomes, &mut self.witness);
         let answer = self.session.each(within, &mut |at| {
+            outcomes.insert(at.outcome());
             witness(at);
-            let (outcome, clause) = (at.outcome(), at.candidate.other_outcome());
-            outcomes.insert(outcome.clone());
-            found.push(outcome);
-            clauses.push(clause.clone());
-            if found.len() < most { Next::Without(vec![clause]) } else { Next::Stop }
+            clauses.push(at.candidate.other_outcome());
+            if clauses.len() < end { Next::OtherOutcome } else { Next::Stop }
         });
         if answer != Answer::Satisfiable {
             return answer;
         }
         let observables = 0..self.session.encoding.observables.len();
-        let values = |observable: &usize| {
-            found.iter().map(|outcome| outcome.0[*observable]).collect::<BTreeSet<_>>().len()
-        };
-        match observables.max_by_key(values) {
+        let is_shown = |literal: &Lit| clauses.iter().any(|clause| clause.contains(&!*literal));
+        let shown =
+            |observable: &usize| self.literals(*observable).into_iter().filter(is_shown).count();
+        match observables.max_by_key(shown) {
             Some(observable) => self.parts(within, observable, &clauses),
             // Without observables there is one outcome.
             None => Answer::Unsatisfiable,
         }
     }
 
-    /// The same, for each value of an observable. The clauses exclude what was found.
-    fn parts(&mut self, within: &[Lit], observable: usize, clauses: &[Vec<Lit>]) -> Answer {
+    /// The values of an observable that a session asks about, those that are listed.
+    fn literals(&self, observable: usize) -> Vec<Lit> {
         let domain = &self.session.encoding.observables[observable];
-        // A session asks about listed values only.
         let mut literals = domain.literals();
         literals.retain(|literal| Some(*literal) != domain.other);
-        let none: Vec<Lit> = literals.iter().map(|literal| !*literal).collect();
-        let parts = literals.iter().map(|literal| vec![*literal]).chain([none]);
+        literals
+    }
+
+    /// The same, for each value of an observable. The clauses exclude what was found.
+    fn parts(&mut self, within: &[Lit], observable: usize, clauses: &[Vec<Lit>]) -> Answer {
+        let literals = self.literals(observable);
         let mut answer = Answer::Unsatisfiable;
-        for part in parts.filter(|part| !part.contains(&Lit::FALSE)) {
+        for value in literals.iter().map(Some).chain([None]) {
+            let is_it = |literal: &Lit| Some(literal) == value;
+            let part: Vec<Lit> =
+                literals.iter().map(|literal| literal.negate_if(!is_it(literal))).collect();
+            if part.contains(&Lit::FALSE) {
+                continue;
+            }
             self.session.renew();
             // Another part's outcome need not be excluded here: its clause holds.
-            let is_open = |clause: &&Vec<Lit>| part.iter().all(|literal| !clause.contains(literal));
-            let of_others = |clause: &&Vec<Lit>| {
-                let mut others = literals.iter().filter(|literal| !part.contains(literal));
-                others.any(|literal| clause.contains(&!*literal))
-            };
-            let own = clauses.iter().filter(is_open).filter(|clause| !of_others(clause));
-            match self.part(&[within, &part].concat(), own.cloned().collect()) {
+            let holds = |clause: &&Vec<Lit>| clause.iter().any(|literal| part.contains(literal));
+            let own = clauses.iter().filter(|clause| !holds(clause)).cloned().collect();
+            match self.part(&[within, &part].concat(), own) {
                 Answer::Unsatisfiable => {}
                 Answer::Unknown if self.session.given_up.is_some() => return Answer::Unknown,
                 _ => answer = Answer::Unknown,

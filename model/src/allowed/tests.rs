@@ -8,8 +8,7 @@ use lang::source::Source;
 
 use crate::allowed::{Options, Question};
 use crate::smt::solver::Answer;
-use crate::smt::{Next, enumerate_in_parts};
-use lang::library::Words;
+use crate::smt::{Next, Session, enumerate_in_parts};
 
 const ONE_READ: &str = "litmus t\nmodel sc\n\n  x = 0  |\n  ------\n  x := 1 | a := x\n";
 
@@ -17,22 +16,27 @@ const ONE_READ: &str = "litmus t\nmodel sc\n\n  x = 0  |\n  ------\n  x := 1 | a
 const CONFLICT: &str = "litmus t\ndialect corerma\nmodel corerma\n
   X = 0     || Y = 1\n  ----------------\n  put(Y^2, X) || a = Y.n\n";
 
-/// The outcomes that a program still has under a model after some known outcomes are excluded.
-fn beside(text: &str, model: &str, known: &[Vec<Value>]) -> BTreeSet<Vec<Value>> {
-    let (test, errors) =
-        lang::litmus::load_with(&Source::new("t", text), crate::library::shipped().words());
-    let test: Test = test.unwrap_or_else(|| panic!("{errors:?}"));
-    let loaded = crate::models::load_shipped(model).expect("it is shipped").expect("it loads");
+/// Asks about a program under a model.
+fn in_session<T>(text: &str, model: &str, ask: impl FnOnce(&mut Session<'_>) -> T) -> T {
     let libraries = crate::library::shipped();
+    let (test, errors) = lang::litmus::load_with(&Source::new("t", text), libraries.words());
+    let test: Test = test.unwrap_or_else(|| panic!("{errors:?}"));
+    let loaded = crate::models::loaded(model).expect("it is shipped");
     let question =
         Question::of(&test, &loaded.model).libraries(libraries).question().expect("it fits");
-    let mut session = question.session(&Options::default(), |_| true).expect("it is encoded");
-    known.iter().for_each(|outcome| session.block(&Outcome(outcome.clone())));
-    let within = session.counted();
+    ask(&mut question.session(&Options::default(), |_| true).expect("it is encoded"))
+}
+
+/// The outcomes that a program still has under a model after some known outcomes are excluded.
+fn beside(text: &str, model: &str, known: &[Vec<Value>]) -> BTreeSet<Vec<Value>> {
     let mut found = BTreeSet::new();
-    session.each(&within, &mut |at| {
-        assert!(found.insert(at.outcome().0), "an outcome is found twice");
-        Next::OtherOutcome
+    in_session(text, model, |session| {
+        known.iter().for_each(|outcome| session.block(&Outcome(outcome.clone())));
+        let within = session.counted();
+        session.each(&within, &mut |at| {
+            assert!(found.insert(at.outcome().0), "an outcome is found twice");
+            Next::OtherOutcome
+        });
     });
     found
 }
@@ -41,14 +45,11 @@ fn beside(text: &str, model: &str, known: &[Vec<Value>]) -> BTreeSet<Vec<Value>>
 #[test]
 fn parts_have_the_same_outcomes() {
     for (text, model) in [(CONFLICT, "corerma"), (ONE_READ, "sc")] {
-        let test = lang::litmus::load_with(&Source::new("t", text), Words::default()).0;
-        let (test, loaded) = (test.expect("it loads"), crate::models::loaded(model));
-        let question = Question::of(&test, &loaded.expect("it is shipped").model).question();
-        let question = question.expect("it fits");
-        let mut session = question.session(&Options::default(), |_| true).expect("it is encoded");
         let mut witnesses = BTreeSet::new();
-        let (outcomes, answer) = enumerate_in_parts(&mut session, 2, &mut |at| {
-            assert!(witnesses.insert(at.outcome().0), "an outcome is found twice");
+        let (outcomes, answer) = in_session(text, model, |session| {
+            enumerate_in_parts(session, 2, &mut |at| {
+                assert!(witnesses.insert(at.outcome().0), "an outcome is found twice");
+            })
         });
         assert_eq!(answer, Answer::Unsatisfiable);
         assert_eq!(witnesses, outcomes.into_iter().map(|outcome| outcome.0).collect());

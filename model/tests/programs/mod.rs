@@ -59,10 +59,14 @@ machine rdma-wait-polls
 pub fn models() -> Vec<Model> {
     let load = |name: &str| model::models::load_shipped(name).and_then(Result::ok);
     let names = model::models::SHIPPED.iter().map(|(name, _)| *name);
-    let loader = |name: &str, _: &str| model::models::shipped(name.trim_end_matches(".cat"));
-    let by_polls = lang::cat::load(&Source::new("waits-by-polls.cat", WAITS_BY_POLLS), &loader);
     names
         .map(|name| load(name).unwrap_or_else(|| panic!("the model {name} does not load")).model)
-        .chain([by_polls.expect("it includes a shipped model").model])
+        .chain([model_of("waits-by-polls.cat", WAITS_BY_POLLS)])
         .collect()
+}
+
+/// The model of a text, which may include shipped ones.
+pub fn model_of(name: &str, text: &str) -> Model {
+    let loader = |name: &str, _: &str| model::models::shipped(name.trim_end_matches(".cat"));
+    lang::cat::load(&Source::new(name, text), &loader).expect("it is right").model
 }

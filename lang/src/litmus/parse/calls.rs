@@ -123,9 +123,7 @@ fn method<'a>(
             return Some((Method::Library, of_class));
         }
     }
-    let base = |word: &str| {
-        methods::lookup(context.dialect, word).filter(|method| *method != Method::Library)
-    };
+    let base = |word: &str| methods::statement(context.dialect, word);
     if let Some(method) = base(word) {
         return Some((method, None));
     }

@@ -108,7 +108,7 @@ fn node_of_calls(file: &File, name: &Name) -> Option<Number> {
 fn objects(file: &File, words: Words<'_>, found: &[Use<'_>], new: &mut Vec<Declaration>) {
     for one in found {
         let By::Call(word) = one.by else { continue };
-        if methods::is_statement(file.dialect(), word) {
+        if methods::statement(file.dialect(), word).is_some() {
             continue;
         }
         let Some(class) = words.implied(word) else { continue };
@@ -128,7 +128,7 @@ fn class_of<'w>(words: Words<'w>, by: By<'_>) -> Option<&'w str> {
     match by {
         By::Cpu => None,
         By::Mark(mark) => words.of_locations(|method| method.is_assigned_by(mark)),
-        By::Call(word) if methods::is_statement(Dialect::Rdma, word) => None,
+        By::Call(word) if methods::statement(Dialect::Rdma, word).is_some() => None,
         By::Call(word) => words.of_locations(|method| method.word() == Some(word)),
     }
 }

@@ -26,7 +26,7 @@ pub fn access<'a>(context: &Context<'a>, call: &Pair<'_, Rule>) -> Option<(Kind,
     match object.and_then(|object| context.objects.get(object.as_str().trim())) {
         Some(class) => context.words.access_of(class, word),
         // What is a statement is no library's word, unless it is for one of its objects.
-        None if methods::is_statement(context.dialect, word) => None,
+        None if methods::statement(context.dialect, word).is_some() => None,
         None => context.words.access(word),
     }
 }

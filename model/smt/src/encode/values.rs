@@ -20,6 +20,7 @@ use skeleton::{Condition, EventId, Guard, Skeleton, Value, ValueId};
 
 use super::super::cnf::{Cnf, Lit};
 use crate::relation::Relation;
+use circles::circular;
 use possible::{possible_values, possibly_undefined, unread};
 
 /// The possible values of an expression or observable, each with the literal for "it has this value".
@@ -125,7 +126,7 @@ impl Values {
             reads_from: FxHashMap::default(),
             other: Lit::FALSE,
             undefined_reads: Vec::new(),
-            may_circle: Vec::new(),
+            may_circle: circular(skeleton),
         };
         for ((domain, is_cut), may_be_undefined) in possible.into_iter().zip(is_cut).zip(undefined)
         {
@@ -149,7 +150,6 @@ impl Values {
         values.link_expressions(skeleton, cnf);
         values.link_conditions(skeleton, cnf);
         values.link_reads(skeleton, cnf);
-        values.may_circle = values.circular(skeleton);
         values
     }
 

@@ -3,42 +3,33 @@
 use skeleton::{Skeleton, Value, ValueId};
 
 use super::super::super::cnf::Lit;
-use super::{Values, writers};
+use super::Values;
+use super::possible::operands;
+
+/// By expression: whether some choice of rf may make it depend on itself. Most programs have none of these.
+pub fn circular(skeleton: &Skeleton) -> Vec<bool> {
+    let mut edges = Vec::new();
+    for (index, value) in skeleton.values.iter().enumerate() {
+        let mut on = operands(skeleton, ValueId(index));
+        on.extend(deciding(skeleton, value));
+        edges.extend(on.into_iter().map(|operand| (index, operand.0)));
+    }
+    let mut rest = vec![true; skeleton.values.len()];
+    // What depends on nothing that is left is on no cycle; nor is what nothing that is left depends on.
+    without_ends(&mut rest, edges.iter().copied());
+    without_ends(&mut rest, edges.iter().map(|(user, operand)| (*operand, *user)));
+    rest
+}
+
+/// What decides between the arms of a choice.
+fn deciding(skeleton: &Skeleton, value: &Value) -> Vec<ValueId> {
+    match value {
+        Value::Select(guard, ..) => skeleton.values_behind(*guard),
+        _ => Vec::new(),
+    }
+}
 
 impl Values {
-    /// By expression: whether some choice of rf may make it depend on itself. Most programs have none of
-    /// these.
-    pub(super) fn circular(&self, skeleton: &Skeleton) -> Vec<bool> {
-        let count = skeleton.values.len();
-        let mut edges = Vec::new();
-        for index in 0..count {
-            let on = self.may_depend_on(skeleton, ValueId(index)).into_iter();
-            edges.extend(on.map(|operand| (index, operand.0)));
-        }
-        let mut rest = vec![true; count];
-        // What depends on nothing that is left is on no cycle; nor is what nothing that is left depends on.
-        without_ends(&mut rest, edges.iter().copied());
-        without_ends(&mut rest, edges.iter().map(|(user, operand)| (*operand, *user)));
-        rest
-    }
-
-    /// What an expression depends on in some execution.
-    fn may_depend_on(&self, skeleton: &Skeleton, id: ValueId) -> Vec<ValueId> {
-        match &skeleton.values[id.0] {
-            Value::Constant(_) => Vec::new(),
-            Value::Read(read) => {
-                let all = writers(skeleton, *read);
-                all.filter_map(|writer| skeleton.event(writer).written).collect()
-            }
-            Value::Binary(_, left, right) => vec![*left, *right],
-            Value::Select(guard, then, otherwise) => {
-                let mut all = skeleton.values_behind(*guard);
-                all.extend([*then, *otherwise]);
-                all
-            }
-        }
-    }
-
     /// What an expression depends on: its operands, and what decides between the arms of a choice.
     fn hangs_on(
         &self,
@@ -47,9 +38,8 @@ impl Values {
         is_true: &dyn Fn(Lit) -> bool,
     ) -> Vec<(ValueId, Lit)> {
         let mut all = self.selected(skeleton, id, is_true);
-        if let Value::Select(guard, ..) = &skeleton.values[id.0] {
-            all.extend(skeleton.values_behind(*guard).into_iter().map(|value| (value, Lit::TRUE)));
-        }
+        let deciding = deciding(skeleton, &skeleton.values[id.0]).into_iter();
+        all.extend(deciding.map(|value| (value, Lit::TRUE)));
         all
     }
 

@@ -123,7 +123,7 @@ fn constant(skeleton: &Skeleton, operands: &[ValueId]) -> Option<u64> {
 }
 
 /// The expressions that an expression has its values from.
-fn operands(skeleton: &Skeleton, id: ValueId) -> Vec<ValueId> {
+pub fn operands(skeleton: &Skeleton, id: ValueId) -> Vec<ValueId> {
     match &skeleton.values[id.0] {
         Value::Constant(_) => Vec::new(),
         Value::Read(event) => {
