@@ -58,15 +58,14 @@ fn main() {
     let mut bounds: Vec<(usize, usize)> = rows.iter().map(|row| row.bounds()).collect();
     bounds.sort_unstable();
     bounds.dedup();
-    let mut enumeration = Duration::ZERO;
-    let mut known = HashMap::new();
-    for (processes, size) in bounds {
-        let began = Instant::now();
+    let began = Instant::now();
+    let enumerated = |(processes, size): (usize, usize)| {
         let mut all = Vec::new();
         programs(Bounds { processes, size }, &mut |program| all.push(program));
-        enumeration += began.elapsed();
-        known.insert((processes, size), all);
-    }
+        ((processes, size), all)
+    };
+    let known: HashMap<_, _> = bounds.into_par_iter().map(enumerated).collect();
+    let enumeration = began.elapsed();
     let mut total = Made::default();
     let mut lines = Vec::new();
     for row in rows {
