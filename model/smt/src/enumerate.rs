@@ -13,7 +13,7 @@ use super::solver::Answer;
 use super::{Consistent, Next, Session};
 
 /// So many outcomes of one part divide it.
-const MOST_OF_A_PART: usize = 500;
+const MOST_OF_A_PART: usize = 40_000;
 
 /// Finds the outcomes within the bound on loops, and whether the solver proved that there are no others.
 /// `witness` gets one execution for each outcome. What was excluded from the session before is found again if
