@@ -8,7 +8,7 @@ use lang::cat::model::{
     UNDEFINED_WRITES,
 };
 use lang::source::Span;
-use skeleton::{self, Stamp};
+use skeleton::{self, Skeleton, Stamp};
 
 pub use super::executions::Instance;
 use super::executions::Search;
@@ -109,9 +109,7 @@ impl Pivot {
         shortcuts: bool,
         wanted: &dyn Fn(&Instance) -> bool,
     ) -> Option<Instance> {
-        let test = program.test();
-        let skeleton = skeleton::build(&test.program, 1).ok()?;
-        let plan = Plan::new(&self.model, &skeleton).ok()?;
+        let (skeleton, plan) = self.laid_out(program)?;
         let mut evaluation = Evaluation::new(&plan, Facts::all_events(&plan));
         let (rule, axioms) = plan.axioms.split_last()?;
         let kinds = self.model.axioms.iter().map(|axiom| axiom.kind);
@@ -123,6 +121,13 @@ impl Pivot {
             search.removed = removed;
             search.sources(wanted)
         })
+    }
+
+    /// The events of a program, and the model's relations over them.
+    fn laid_out(&self, program: &Program) -> Option<(Skeleton, Plan)> {
+        let skeleton = skeleton::build(&program.test().program, 1).ok()?;
+        let plan = Plan::new(&self.model, &skeleton).ok()?;
+        Some((skeleton, plan))
     }
 
     /// Whether the program has the kinds of events that the rule needs.
@@ -231,9 +236,7 @@ mod tests {
             let pivot = Pivot::new(&model, id);
             for (processes, size) in [(1, 7), (2, 8)] {
                 programs(Bounds { processes, size }, &mut |program| {
-                    let test = program.test();
-                    let skeleton = skeleton::build(&test.program, 1).expect("a small program");
-                    let plan = Plan::new(&pivot.model, &skeleton).expect("coreRMA defines it");
+                    let (_, plan) = pivot.laid_out(&program).expect("coreRMA defines it");
                     assert!(is_monotone(&plan), "{rule}: {program:?}");
                     let quick = pivot.instance(&program, &|_| true).is_some();
                     let slow = pivot.search(&program, false, &|_| true).is_some();
