@@ -97,11 +97,13 @@ const HEADINGS: [&str; 10] = [
 /// What the table adds up to.
 fn say(total: &Made, enumeration: Duration) {
     let generation = total.generation + enumeration;
-    let rate = |number: usize, time: Duration| number as f64 / time.as_secs_f64();
+    let rate = |number: usize, time: Duration| {
+        markdown::count((number as f64 / time.as_secs_f64()) as usize)
+    };
     println!(
-        "\nTogether {} tests in {:.0} s, and their {} outcomes in {:.0} s: {:.0} tests made and {:.0} tests answered per second, by {} workers. Programs are \
-         enumerated once for all rules of the same bounds, which is {:.1} s of the whole. The paper's authors report 7,441 tests in about 20 hours, and \
-         their 19,937 outputs in about 5.",
+        "\nTogether {} tests in {:.0} s, and their {} outcomes in {:.0} s: {} tests made and {} tests answered\n\
+         per second, by {} workers. Programs are enumerated once for all rules of the same bounds, which is {:.1} s\n\
+         of the whole. The paper's authors report 7,441 tests in about 20 hours, and their 19,937 outputs in about 5.",
         markdown::count(total.tests),
         generation.as_secs_f64(),
         markdown::count(total.outputs),
