@@ -1,5 +1,11 @@
 /* Queue pairs: what the worker knows of each, and calls that make, change and destroy them. */
 
+/* One wrong request ends a connection, so most queue pairs are careful: their requests are wrong less often.
+ * `is_careful` is that of the pair whose request is being made. */
+enum { CAREFUL = 70 };
+static int is_careful;
+static int errs(unsigned percent) { return !is_careful && chance(percent); }
+
 /* What is remembered of a request, by its number. */
 enum { KNOWN = 8192, SIGNALED = 1, CANNOT_SUCCEED = 2, OPCODE = 4 };
 
@@ -7,7 +13,7 @@ static struct pair {
   struct ibv_qp *qp;
   struct ibv_qp_cap cap;
   unsigned pd, sends, receives, serial;
-  int srq, signals_all, is_extended, has_failed;
+  int srq, signals_all, is_extended, is_careful, has_failed;
   /* The state that was set last. The NIC may have moved it to the error state since. */
   enum ibv_qp_state state;
   /* How many requests were posted, and the last of them whose completion was polled. */
@@ -48,7 +54,7 @@ static void make_pair(void) {
     .srq = srq >= 0 ? shared[srq].srq : NULL, .qp_type = type, .sq_sig_all = below(2), .pd = domains[pd].pd,
     .comp_mask = IBV_QP_INIT_ATTR_PD };
   *pair = (struct pair) { .pd = pd, .sends = sends, .receives = receives, .srq = srq, .signals_all = attr.sq_sig_all,
-    .is_extended = chance(40) };
+    .is_extended = chance(40), .is_careful = chance(CAREFUL) };
   errno = 0;
   if (pair->is_extended) {
     attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
@@ -118,6 +124,7 @@ static uint32_t peer_of(unsigned index) {
 }
 
 static struct ibv_qp_attr any_attributes(unsigned index, int is_sound) {
+  is_careful = pairs[index].is_careful;
   union ibv_gid gid;
   struct ibv_port_attr port;
   uint8_t number = is_sound ? 1 : (uint8_t) wild();
@@ -128,8 +135,8 @@ static struct ibv_qp_attr any_attributes(unsigned index, int is_sound) {
   if (ibv_query_gid(context, number, 0, &gid)) expect(code && errno == EINVAL, "it failed");
   struct ibv_qp_attr attr = { .qkey = chance(97) ? KEY : wild(), .port_num = number, .path_mtu = IBV_MTU_1024,
     .dest_qp_num = peer_of(index) & 0xffffff,
-    .qp_access_flags = chance(90) ? 15 | PLACEMENTS : below(16) | below(4) << 8, .max_rd_atomic = chance(90) ? 4 : 0,
-      .max_dest_rd_atomic = below(4),
+    .qp_access_flags = chance(90) ? 15 | PLACEMENTS : below(16) | below(4) << 8, .max_rd_atomic = errs(10) ? 0 : 4,
+      .max_dest_rd_atomic = is_careful ? 4 : below(4),
     .min_rnr_timer = chance(90) ? 1 + below(8) : below(32), .timeout = chance(90) ? 1 + below(14) : below(32),
     .retry_cnt = below(8), .rnr_retry = below(8),
     .ah_attr = { .dlid = chance(97) ? told[is_far(index) ? !at.worker : at.worker].lid : below(5),
@@ -171,7 +178,7 @@ static void change_pair(void) {
   if (goes_on && pair->state < IBV_QPS_RTS) {
     attr.qp_state = pair->state + 1;
     mask = IBV_QP_STATE | masks[attr.qp_state];
-  } else if (goes_on && (pair->state == IBV_QPS_ERR || pair->has_failed ? chance(30) : chance(1))) {
+  } else if (goes_on && (pair->state == IBV_QPS_ERR || pair->has_failed ? chance(60) : chance(1))) {
     attr.qp_state = pair->state == IBV_QPS_ERR || chance(70) ? IBV_QPS_RESET : IBV_QPS_ERR;
     mask = IBV_QP_STATE;
   } else if (goes_on) {

@@ -3,7 +3,7 @@
 /* A region, mostly one of this domain. */
 static struct region *any_region(unsigned pd) {
   struct region *region = &regions[below(SLOTS)];
-  int is_any = chance(3);
+  int is_any = errs(3);
   for (unsigned tries = 0; tries < SLOTS && !is_any && (!region->mr || region->pd != pd); tries++) {
     region = region + 1 < regions + SLOTS ? region + 1 : regions;
   }
@@ -13,15 +13,15 @@ static struct region *any_region(unsigned pd) {
 /* A piece of local memory; whether a request with it cannot succeed. */
 static int any_piece(struct ibv_sge *sge, unsigned pd, unsigned length) {
   struct region *region = any_region(pd);
-  *sge = (struct ibv_sge) { .length = chance(90) ? length : below(2048) };
+  *sge = (struct ibv_sge) { .length = errs(10) ? below(2048) : length };
   if (region->mr) {
     unsigned room = region->to - region->from, offset = 8 * below(room / 8 + 1);
     sge->addr = (uintptr_t) slot(region - regions) + region->from + offset, sge->lkey = region->mr->lkey;
     if (chance(90) && sge->length > room - offset) sge->length = room - offset;
   }
-  if (chance(1)) sge->length = wild();
-  if (chance(1)) sge->addr = random_word();
-  if (region->mr && chance(99)) return 0;
+  if (errs(1)) sge->length = wild();
+  if (errs(1)) sge->addr = random_word();
+  if (region->mr && !errs(1)) return 0;
   sge->lkey = bad_key();
   return sge->length > 0;
 }
@@ -30,14 +30,14 @@ static int any_piece(struct ibv_sge *sge, unsigned pd, unsigned length) {
 static void any_target(unsigned pair, uint64_t *address, uint32_t *key, int *is_bad) {
   const struct told *from = &told[is_far(pair) ? !at.worker : at.worker];
   unsigned index = below(SLOTS), pd = from->domains[is_far(pair) ? pair : pair ^ 1];
-  int is_any = chance(3);
+  int is_any = errs(3);
   for (unsigned tries = 0; tries < SLOTS && !is_any; tries++) {
     if (from->keys[index] && from->domains_of_keys[index] == pd) break;
     index = (index + 1) % SLOTS;
   }
-  *address = (from->addresses[index] + 7) / 8 * 8 + 8 * below(64), *key = from->keys[index];
-  if (chance(1)) *address = random_word();
-  *is_bad = chance(1) || !*key;
+  *address = (from->addresses[index] + 7) / 8 * 8 + 8 * below(is_careful ? 2 : 64), *key = from->keys[index];
+  if (errs(1)) *address = random_word();
+  *is_bad = errs(1) || !*key;
   if (*is_bad) *key = bad_key();
 }
 
@@ -56,6 +56,7 @@ static uint64_t inline_data[160];
 
 /* A request, and the error that it must give by itself (0: none). */
 static int any_request(struct pair *pair, struct ibv_send_wr *wr, struct ibv_sge *list, int *cannot) {
+  is_careful = pair->is_careful;
   int most = (int) pair->cap.max_send_sge, count = chance(60) && most ? 1 : (int) below(most + 1);
   if (chance(1)) count = (int) wild();
   int is_bad_piece[PIECES];
@@ -200,7 +201,7 @@ static void build_sends(void) {
     }
     qp->wr_id = name(0, index, pair->serial, pair->posted + one + 1);
     qp->wr_flags = wr->send_flags;
-    if (!has_datagrams(index) && chance(20)) {
+    if (!has_datagrams(index) && chance(40)) {
       wr->opcode = (enum ibv_wr_opcode) (below(2) ? FLUSH : ATOMIC_WRITE);
       code = place(qp, index, wr, &cannot[one]);
       if (!wanted) wanted = code;
@@ -266,11 +267,13 @@ static void post_receives(void) {
   struct pair *pair = is_shared ? NULL : &pairs[index];
   struct shared *one = is_shared ? &shared[index] : NULL;
   if (is_shared ? !one->srq : !pair->qp) return;
+  is_careful = pair ? pair->is_careful : chance(CAREFUL);
   unsigned most = is_shared ? one->pieces : pair->cap.max_recv_sge, posted = is_shared ? one->posted :
     pair->receives_posted;
   struct ibv_recv_wr list[LIST], *bad = NULL;
   for (unsigned next = 0; next < length; next++) {
     int count = chance(97) ? (int) below(most + 1) : (int) wild();
+    if (is_careful && most && !count) count = 1;
     for (int piece = 0; piece < count && piece < PIECES; piece++) {
       any_piece(&pieces[next][piece], is_shared ? one->pd : pair->pd, 2048);
     }
