@@ -7,11 +7,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// The stack of a worker, for deep programs.
 const STACK: usize = 64 << 20;
 /// How many results may wait for an earlier one, per worker: memory stays small.
 const AHEAD: usize = 16;
+
+/// How long the caller sleeps where results come fast. Workers get ahead by less than [`AHEAD`] in this time.
+const NAP: Duration = Duration::from_micros(300);
 
 /// Calls `work` on every item by `jobs` workers, and `each` with every result, in the order of the items, by
 /// the calling thread. It ends early when `stop` is set or when `each` says so: then no other work begins,
@@ -56,7 +60,7 @@ pub fn map_in_order<T: Sync, R: Send>(
         drop(sender);
         let mut waiting = BTreeMap::new();
         let mut done = 0;
-        for (index, result) in receiver {
+        for (index, result) in unhurried(&receiver, items.len()) {
             waiting.insert(index, result);
             while let Some(result) = waiting.remove(&done) {
                 if each(&items[done], result).is_break() {
@@ -73,6 +77,25 @@ pub fn map_in_order<T: Sync, R: Send>(
     if started == 0 {
         in_turn(items, stop, work, each);
     }
+}
+
+/// What comes from a channel, `count` things at most. Where they come faster than one in a nap, it naps after each
+/// wait: a worker that wakes the receiver for every result of some ten microseconds spends as long on that.
+fn unhurried<T>(receiver: &mpsc::Receiver<T>, count: usize) -> impl Iterator<Item = T> {
+    let mut last_wait: Option<Instant> = None;
+    let mut left = count;
+    std::iter::from_fn(move || {
+        left = left.checked_sub(1)?;
+        if let Ok(next) = receiver.try_recv() {
+            return Some(next);
+        }
+        if last_wait.is_some_and(|then| then.elapsed() < NAP) {
+            thread::sleep(NAP);
+        }
+        let next = receiver.recv().ok();
+        last_wait = Some(Instant::now());
+        next
+    })
 }
 
 /// The same without threads, for when the system gives none.
@@ -123,7 +146,6 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn run(items: &[u64], jobs: usize, until: usize) -> Vec<Result<u64, String>> {
         let mut results = Vec::new();
