@@ -8,6 +8,7 @@ mod results;
 pub mod tell;
 
 use std::collections::BTreeSet;
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -101,9 +102,12 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     // A log says what was seen, and judges nothing.
     if !arguments.format.is_log() || (is_complete && arguments.output.is_some()) {
         let request = arguments.solver.request();
+        // The program ends soon. To free what it knows of ten thousand tests, one by one, takes half a second.
+        let sources = ManuallyDrop::new(sources);
+        let answers = ManuallyDrop::new(judging::answers(request.clone()));
         let making = making::Making {
             models: &models,
-            answers: &judging::answers(request.clone()),
+            answers: &answers,
             request,
             is_thorough: arguments.thorough,
             mutants: arguments.mutants,
@@ -119,7 +123,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
             results::list(&sources, first, &lines, &arguments.only, &mut sink);
         }
         if is_complete {
-            let made = making.make(&sources, lines);
+            let made = ManuallyDrop::new(making.make(&sources, lines));
             show(arguments, &made, is_listed, &mut sink);
         }
     }

@@ -74,13 +74,19 @@ pub fn written(folder: &Path, made: &data::Report, sink: &mut Sink<'_>) -> bool 
 fn write(folder: &Path, made: &data::Report) -> Result<(), Failure> {
     let text = |error: minijinja::Error| Failure::Bug(format!("{error:#}"));
     let pages = Pages::new().map_err(text)?;
-    let json = serde_json::to_string_pretty(made);
-    let json = json.map_err(|error| Failure::Bug(error.to_string()))?;
+    let json = || {
+        let json = serde_json::to_string_pretty(made);
+        Ok(json.map_err(|error| Failure::Bug(error.to_string()))? + "\n")
+    };
+    let ((html, markdown), (json, junit)) = rayon::join(
+        || (pages.html(made).map_err(text), pages.markdown(made).map_err(text)),
+        || (json(), pages.other("junit.xml", junit::document(made)).map_err(text)),
+    );
     let files = [
-        ("report.html", pages.html(made).map_err(text)?),
-        ("report.md", pages.markdown(made).map_err(text)?),
-        ("report.json", json + "\n"),
-        ("junit.xml", pages.other("junit.xml", junit::document(made)).map_err(text)?),
+        ("report.html", html?),
+        ("report.md", markdown?),
+        ("report.json", json?),
+        ("junit.xml", junit?),
     ];
     std::fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, error))?;
     let files: Vec<_> =
