@@ -102,7 +102,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     // A log says what was seen, and judges nothing.
     if !arguments.format.is_log() || (is_complete && arguments.output.is_some()) {
         let request = arguments.solver.request();
-        // The program ends soon. To free what it knows of ten thousand tests, one by one, takes half a second.
+        // The program ends soon. To free all that it knows of ten thousand tests takes half a second.
         let sources = ManuallyDrop::new(sources);
         let answers = ManuallyDrop::new(judging::answers(request.clone()));
         let making = making::Making {

@@ -1,5 +1,6 @@
 //! `litmus nic power`: what tests find on a NIC in software, and how often.
 
+mod device;
 mod found;
 mod page;
 

@@ -10,6 +10,7 @@ use model::engine::Request;
 use serde::Serialize;
 
 use super::Nic;
+use super::device::{self, DEVICE};
 use crate::commands::nic::{Fault, preset_name};
 use crate::commands::report::making::Making;
 use crate::commands::report::records::read_record;
@@ -24,8 +25,10 @@ pub struct Found {
     schema: &'static str,
     /// By preset, without a fault.
     pub presets: Vec<OfPreset>,
-    /// What no preset showed.
+    /// What no preset showed, and a device for verbs may show.
     pub never: Vec<String>,
+    /// Weak outcomes that no device for verbs shows.
+    pub impossible: BTreeSet<String>,
     /// By fault.
     pub faults: Vec<OfFault>,
 }
@@ -90,6 +93,21 @@ impl Found {
     }
 }
 
+impl Found {
+    /// Notes what [`DEVICE`] forbids. What was seen of it is a violation.
+    fn except(&mut self, impossible: BTreeSet<String>) {
+        for preset in &mut self.presets {
+            let seen = preset
+                .weak
+                .iter()
+                .filter(|(name, rate)| **rate > 0.0 && impossible.contains(*name));
+            preset.violations.extend(seen.map(|(name, _)| format!("{name} ({DEVICE})")));
+        }
+        self.never.retain(|name| !impossible.contains(name));
+        self.impossible = impossible;
+    }
+}
+
 /// Judges the records of all NICs. `None` if one cannot be read, which has been said.
 pub fn judge(
     nics: &[Nic],
@@ -102,6 +120,7 @@ pub fn judge(
         schema: "litmus-power/1",
         presets: Vec::new(),
         never: Vec::new(),
+        impossible: BTreeSet::new(),
         faults: Vec::new(),
     };
     let answers = judging::answers(request.clone());
@@ -128,8 +147,15 @@ pub fn judge(
             Some(fault) => found.faults.push(of_fault(fault, &reports)),
         }
     }
-    sink.terminal.progress().finish_and_clear();
     found.never = never(&found.presets);
+    let plain = nics.iter().find(|nic| nic.fault.is_none());
+    if let (Some(nic), Ok((models, _))) = (plain, Models::choose(&[DEVICE.to_owned()])) {
+        let sources = [read_record(&folder.join(nic.name() + ".jsonl"), sink)?];
+        let making = Making { models: &models, ..making };
+        let says = making.make(&sources, making.judge(&sources));
+        found.except(device::impossible(&found.presets, &says));
+    }
+    sink.terminal.progress().finish_and_clear();
     Some(found)
 }
 
@@ -246,22 +272,36 @@ mod tests {
     use super::super::page;
     use super::*;
 
-    #[test]
-    fn a_test_that_is_not_decided_is_not_taken_for_right() {
-        let preset = |undecided: &[&str]| OfPreset {
+    fn found(undecided: &[&str], weak: &[(&str, f64)]) -> Found {
+        let preset = OfPreset {
             preset: "fast",
             seeds: 1,
             runs: 10,
             violations: Vec::new(),
             undecided: undecided.iter().map(|name| (*name).to_owned()).collect(),
-            weak: BTreeMap::new(),
+            weak: weak.iter().map(|(name, rate)| ((*name).to_owned(), *rate)).collect(),
         };
-        let found = |undecided: &[&str]| Found {
-            schema: "litmus-power/1",
-            presets: vec![preset(undecided)],
-            never: Vec::new(),
-            faults: Vec::new(),
-        };
+        let presets = vec![preset];
+        let (never, impossible) = (never(&presets), BTreeSet::new());
+        Found { schema: "litmus-power/1", presets, never, impossible, faults: Vec::new() }
+    }
+
+    #[test]
+    fn what_no_device_shows_does_not_count_and_is_a_violation_if_it_is_seen() {
+        let mut found = found(&[], &[("MP: a=1", 0.5), ("MP: a=2", 0.0), ("SB: a=1", 0.0)]);
+        found.except(BTreeSet::from(["SB: a=1".to_owned()]));
+        assert_eq!(found.exit(), Exit::Fine);
+        let page = page::of(&found, 10);
+        assert!(page.contains("| 3             | 2        | 1 (50 %) |"), "{page}");
+        assert!(page.contains("with any preset, 1 outcome:\n\n- `MP: a=2`"), "{page}");
+        assert!(page.contains("forbids it, 1 outcome:\n\n- `SB: a=1`"), "{page}");
+        found.except(BTreeSet::from(["MP: a=1".to_owned()]));
+        assert_eq!(found.exit(), Exit::Violation);
+    }
+
+    #[test]
+    fn a_test_that_is_not_decided_is_not_taken_for_right() {
+        let found = |undecided: &[&str]| found(undecided, &[]);
         assert_eq!(found(&[]).exit(), Exit::Fine);
         assert_eq!(found(&["MP"]).exit(), Exit::Unknown);
         let page = page::of(&found(&["MP"]), 10);

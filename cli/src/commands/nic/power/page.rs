@@ -4,6 +4,7 @@ use evidence::reports::{counted, percent, statistics};
 use tabled::builder::Builder;
 use tabled::settings::Style;
 
+use super::device::DEVICE;
 use super::found::{Found, OfFault, OfPreset};
 
 /// The most outcomes or tests that are named.
@@ -28,12 +29,15 @@ fn weak(found: &Found, iterations: u64) -> String {
         "runs",
         "violations",
         "weak outcomes",
+        "possible",
         "seen",
         "median rate",
         "lowest rate",
     ];
     let rows = found.presets.iter().map(|preset| {
         let seen = preset.seen();
+        let is_possible = |name: &&String| !found.impossible.contains(*name);
+        let possible = preset.weak.keys().filter(is_possible).count();
         let lowest = seen.iter().copied().min_by(f64::total_cmp);
         let rate = |rate: Option<f64>| rate.map_or("-".to_owned(), percent);
         vec![
@@ -42,7 +46,8 @@ fn weak(found: &Found, iterations: u64) -> String {
             preset.runs.to_string(),
             preset.violations.len().to_string(),
             preset.weak.len().to_string(),
-            part(seen.len(), preset.weak.len()),
+            possible.to_string(),
+            part(seen.len(), possible),
             rate(statistics::median(seen)),
             rate(lowest),
         ]
@@ -56,6 +61,8 @@ fn weak(found: &Found, iterations: u64) -> String {
         page.push_str(&listed(&title, "test", preset.undecided.iter()));
     }
     page.push_str(&listed("Never seen with any preset", "outcome", found.never.iter()));
+    let title = format!("Not possible, since `{DEVICE}` forbids it");
+    page.push_str(&listed(&title, "outcome", found.impossible.iter()));
     page + "\n"
 }
 
