@@ -79,9 +79,8 @@ pub fn map_in_order<T: Sync, R: Send>(
     }
 }
 
-/// What comes from a channel, `count` things at most. Where they come faster than one in a nap, it naps before
-/// each wait: a worker that wakes the receiver for every result of some ten microseconds spends as long on
-/// that.
+/// What comes from a channel, `count` things at most. Where more than one comes in a nap, it naps before it
+/// waits: a worker that wakes the receiver for every result of some ten microseconds spends as long on that.
 fn unhurried<T>(receiver: &mpsc::Receiver<T>, count: usize) -> impl Iterator<Item = T> {
     let mut last_wait: Option<Instant> = None;
     let mut left = count;
