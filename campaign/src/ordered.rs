@@ -13,8 +13,7 @@ use std::time::{Duration, Instant};
 const STACK: usize = 64 << 20;
 /// How many results may wait for an earlier one, per worker: memory stays small.
 const AHEAD: usize = 16;
-
-/// How long the caller sleeps where results come fast. Workers get ahead by less than [`AHEAD`] in this time.
+/// How long the caller sleeps where results come fast: a worker of 20 us for each is then [`AHEAD`].
 const NAP: Duration = Duration::from_micros(300);
 
 /// Calls `work` on every item by `jobs` workers, and `each` with every result, in the order of the items, by
@@ -79,21 +78,22 @@ pub fn map_in_order<T: Sync, R: Send>(
     }
 }
 
-/// What comes from a channel, `count` things at most. Where more than one comes in a nap, it naps before it
-/// waits: a worker that wakes the receiver for every result of some ten microseconds spends as long on that.
+/// What comes from a channel, `count` things at most. It naps before a wait if the last one was shorter than
+/// a nap: a worker that wakes the receiver for every result of some ten microseconds spends as long on that.
 fn unhurried<T>(receiver: &mpsc::Receiver<T>, count: usize) -> impl Iterator<Item = T> {
-    let mut last_wait: Option<Instant> = None;
     let mut left = count;
+    let mut is_fast = false;
     std::iter::from_fn(move || {
         left = left.checked_sub(1)?;
         if let Ok(next) = receiver.try_recv() {
             return Some(next);
         }
-        if last_wait.is_some_and(|then| then.elapsed() < NAP) {
+        if is_fast {
             thread::sleep(NAP);
         }
+        let begun = Instant::now();
         let next = receiver.recv().ok();
-        last_wait = Some(Instant::now());
+        is_fast = begun.elapsed() < NAP;
         next
     })
 }
@@ -175,6 +175,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_slow_result_after_fast_ones_is_not_lost() {
+        let items: Vec<u64> = (0..2000).collect();
+        let mut results = Vec::new();
+        let work = |item: &u64| {
+            if item % 999 == 998 {
+                thread::sleep(NAP * 10);
+            }
+            *item
+        };
+        map_in_order(&items, 2, &AtomicBool::new(false), work, |_, result| {
+            results.push(result);
+            ControlFlow::Continue(())
+        });
+        assert_eq!(results, items);
     }
 
     #[test]

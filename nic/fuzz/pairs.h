@@ -1,7 +1,7 @@
 /* Queue pairs: what the worker knows of each, and calls that make, change and destroy them. */
 
-/* One wrong request ends a connection, so most queue pairs are careful: their requests are wrong less often.
- * `is_careful` is that of the pair whose request is being made. */
+/* One wrong request ends a connection, so most queue pairs are careful: what they ask is small, and wrong less
+ * often. This is of the pair whose request, receive or attributes are being made. */
 enum { CAREFUL = 70 };
 static int is_careful;
 static int errs(unsigned percent) { return !is_careful && chance(percent); }

@@ -9,6 +9,7 @@
 mod abi;
 mod calls;
 mod host;
+mod manager;
 mod objects;
 mod paths;
 mod symbols;

@@ -200,6 +200,12 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if let Some(hosts) = &hosts {
         hosts.finish();
     }
+    if counts.wanted_manager() {
+        terminal.note(
+            "nic: librdmacm was asked for devices, and finds none here; use the program's own exchange of \
+             addresses, if it has one (perftest without -R)",
+        );
+    }
     terminal.note(&format!("nic: {}seed {seed}", counts.summary()));
     let mut exit = exit(status);
     if let Some(traced) = traced {
@@ -360,6 +366,11 @@ impl Counts {
         let locked = File::open(&folder).ok().filter(|folder| folder.try_lock().is_ok());
         sweep(&std::env::temp_dir());
         Ok(Self { folder, _locked: locked })
+    }
+
+    /// Whether a process asked the connection manager for devices.
+    fn wanted_manager(&self) -> bool {
+        self.folder.join("librdmacm").exists()
     }
 
     /// What all processes have done, up to the seed.

@@ -91,9 +91,7 @@ impl Found {
             Exit::Fine
         }
     }
-}
 
-impl Found {
     /// Notes what [`DEVICE`] forbids. What was seen of it is a violation.
     fn except(&mut self, impossible: BTreeSet<String>) {
         for preset in &mut self.presets {
@@ -132,7 +130,8 @@ pub fn judge(
         mutants: 0,
         has_baseline: false,
     };
-    sink.terminal.begin_progress(nics.len());
+    let plain = nics.iter().filter(|nic| nic.fault.is_none()).count();
+    sink.terminal.begin_progress(nics.len() + plain);
     // Seeds of one kind follow each other.
     for same in nics.chunk_by(|one, other| one.kind() == other.kind()) {
         let mut reports = Vec::new();
@@ -148,13 +147,19 @@ pub fn judge(
         }
     }
     found.never = never(&found.presets);
-    let plain = nics.iter().find(|nic| nic.fault.is_none());
-    if let (Some(nic), Ok((models, _))) = (plain, Models::choose(&[DEVICE.to_owned()])) {
+    let Ok((device, _)) = Models::choose(&[DEVICE.to_owned()]) else {
+        sink.internal_error(DEVICE, "there is no such model");
+        return None;
+    };
+    let making = Making { models: &device, ..making };
+    let mut says = Vec::new();
+    for nic in nics.iter().filter(|nic| nic.fault.is_none()) {
         let sources = [read_record(&folder.join(nic.name() + ".jsonl"), sink)?];
-        let making = Making { models: &models, ..making };
-        let says = making.make(&sources, making.judge(&sources));
-        found.except(device::impossible(&found.presets, &says));
+        says.push(device::says(&making.make(&sources, making.judge(&sources))));
+        sink.terminal.progress().inc(1);
     }
+    let weak = found.presets.iter().flat_map(|preset| preset.weak.keys());
+    found.except(device::impossible(weak, &says));
     sink.terminal.progress().finish_and_clear();
     Some(found)
 }
@@ -297,6 +302,8 @@ mod tests {
         assert!(page.contains("forbids it, 1 outcome:\n\n- `SB: a=1`"), "{page}");
         found.except(BTreeSet::from(["MP: a=1".to_owned()]));
         assert_eq!(found.exit(), Exit::Violation);
+        let page = page::of(&found, 10);
+        assert!(page.contains("| 3             | 2        | 0 (0 %) |"), "{page}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use tabled::builder::Builder;
 use tabled::settings::Style;
 
 use super::device::DEVICE;
-use super::found::{Found, OfFault, OfPreset};
+use super::found::{Found, OfFault};
 
 /// The most outcomes or tests that are named.
 const NAMED: usize = 40;
@@ -35,9 +35,9 @@ fn weak(found: &Found, iterations: u64) -> String {
         "lowest rate",
     ];
     let rows = found.presets.iter().map(|preset| {
-        let seen = preset.seen();
-        let is_possible = |name: &&String| !found.impossible.contains(*name);
-        let possible = preset.weak.keys().filter(is_possible).count();
+        let possible = preset.weak.iter().filter(|(name, _)| !found.impossible.contains(*name));
+        let rates: Vec<f64> = possible.map(|(_, rate)| *rate).collect();
+        let seen: Vec<f64> = rates.iter().copied().filter(|rate| *rate > 0.0).collect();
         let lowest = seen.iter().copied().min_by(f64::total_cmp);
         let rate = |rate: Option<f64>| rate.map_or("-".to_owned(), percent);
         vec![
@@ -46,8 +46,8 @@ fn weak(found: &Found, iterations: u64) -> String {
             preset.runs.to_string(),
             preset.violations.len().to_string(),
             preset.weak.len().to_string(),
-            possible.to_string(),
-            part(seen.len(), possible),
+            rates.len().to_string(),
+            part(seen.len(), rates.len()),
             rate(statistics::median(seen)),
             rate(lowest),
         ]
@@ -87,13 +87,6 @@ fn faults(faults: &[OfFault], iterations: u64) -> String {
          breaks.\n",
     );
     page
-}
-
-impl OfPreset {
-    /// The rates of what was seen.
-    fn seen(&self) -> Vec<f64> {
-        self.weak.values().copied().filter(|rate| *rate > 0.0).collect()
-    }
 }
 
 /// `938 (97 %)`.
