@@ -39,3 +39,21 @@ fn line_ends_and_marks_do_not_matter() {
         assert_eq!(blanks(&printed), blanks(&print(&file)), "{}", path.display());
     }
 }
+
+#[test]
+fn whatever_an_inline_value_begins_with_is_read_again() {
+    let values =
+        ["y", "not y", "¬y", "!y", "~y", "ȳ", "\\bar{y}", "bot", "⊥", "true", "-1", "-1 + y"];
+    for value in values {
+        let text = format!(
+            "litmus t\nmodel rdma-wait-rmw\n\n  x = 0 || y = 0\n  ---\n  y^2 := inline {value} || skip\n"
+        );
+        let (file, diagnostics) = parse(&Source::new("t", text));
+        let file = file.unwrap_or_else(|| panic!("{value}: {diagnostics:?}"));
+        let printed = print(&file);
+        assert!(printed.contains(":= inline "), "{value}: {printed}");
+        let (again, diagnostics) = parse(&Source::new("t", printed.clone()));
+        let again = again.unwrap_or_else(|| panic!("{printed}\n{diagnostics:?}"));
+        assert_eq!(without_places(&file), without_places(&again), "{printed}");
+    }
+}
