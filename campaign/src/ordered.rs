@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 const STACK: usize = 64 << 20;
 /// How many results may wait for an earlier one, per worker: memory stays small.
 const AHEAD: usize = 16;
-/// How long the caller sleeps where results come fast: a worker of 20 us for each is then [`AHEAD`].
+/// How long the caller sleeps where results come fast. A worker that takes 20 us for each is then ahead by
+/// 15, which [`AHEAD`] allows.
 const NAP: Duration = Duration::from_micros(300);
 
 /// Calls `work` on every item by `jobs` workers, and `each` with every result, in the order of the items, by

@@ -121,17 +121,22 @@ pub fn judge(
         impossible: BTreeSet::new(),
         faults: Vec::new(),
     };
+    let Ok((device, _)) = Models::choose(&[DEVICE.to_owned()]) else {
+        sink.internal_error(DEVICE, "there is no such model");
+        return None;
+    };
     let answers = judging::answers(request.clone());
-    let making = Making {
+    let by = |models| Making {
         models,
         answers: &answers,
-        request,
+        request: request.clone(),
         is_thorough: false,
         mutants: 0,
         has_baseline: false,
     };
-    let plain = nics.iter().filter(|nic| nic.fault.is_none()).count();
-    sink.terminal.begin_progress(nics.len() + plain);
+    let (making, by_device) = (by(models), by(&device));
+    let mut says = Vec::new();
+    sink.terminal.begin_progress(nics.len());
     // Seeds of one kind follow each other.
     for same in nics.chunk_by(|one, other| one.kind() == other.kind()) {
         let mut reports = Vec::new();
@@ -139,6 +144,10 @@ pub fn judge(
             let path = folder.join(nic.name() + ".jsonl");
             let sources = [read_record(&path, sink)?];
             reports.push(making.make(&sources, making.judge(&sources)));
+            if nic.fault.is_none() {
+                let report = by_device.make(&sources, by_device.judge(&sources));
+                says.push(device::says(&report));
+            }
             sink.terminal.progress().inc(1);
         }
         match same[0].fault {
@@ -147,17 +156,6 @@ pub fn judge(
         }
     }
     found.never = never(&found.presets);
-    let Ok((device, _)) = Models::choose(&[DEVICE.to_owned()]) else {
-        sink.internal_error(DEVICE, "there is no such model");
-        return None;
-    };
-    let making = Making { models: &device, ..making };
-    let mut says = Vec::new();
-    for nic in nics.iter().filter(|nic| nic.fault.is_none()) {
-        let sources = [read_record(&folder.join(nic.name() + ".jsonl"), sink)?];
-        says.push(device::says(&making.make(&sources, making.judge(&sources))));
-        sink.terminal.progress().inc(1);
-    }
     let weak = found.presets.iter().flat_map(|preset| preset.weak.keys());
     found.except(device::impossible(weak, &says));
     sink.terminal.progress().finish_and_clear();
