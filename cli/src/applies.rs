@@ -280,7 +280,7 @@ mod tests {
             "nic",
             "preset seed delay delay_percent tear fault list_faults devices ports ethernet network listen peers trace library",
         ),
-        ("nic power", "output iterations presets faults seeds library solver loops"),
+        ("nic power", "output iterations presets nic run faults seeds library solver loops"),
         ("nic trace", "at within address queue_pair"),
     ];
 

@@ -3,6 +3,7 @@
 mod device;
 mod found;
 mod page;
+mod with;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,16 +21,17 @@ use crate::options::{ModelOption, SolverOptions};
 use crate::output::Failure;
 use crate::sink::Sink;
 use crate::terminal::Terminal;
+use with::{With, Words};
 
 /// Runs of each test if nobody says.
 const ITERATIONS: u64 = 1000;
 
 /// Measure what tests find: the weak outcomes that models allow, and what broken NICs do
 ///
-/// The tests run on the NIC in software with each preset, and with each fault, once for each seed. Records go
-/// into the folder, and a page that sums them up: which weak outcomes were seen and which never, in how many
-/// runs a fault is found, and what the report blames. Tests that are in the folder's records are not run
-/// again.
+/// The tests run on the NIC in software with each preset, with other options, and with each fault, once for
+/// each seed. Records go into the folder, and a page that sums them up: which weak outcomes were seen and
+/// which never, in how many runs a fault is found, and what the report blames. Tests that are in the folder's
+/// records are not run again.
 #[derive(Args)]
 pub struct Arguments {
     /// Tests, or folders of tests
@@ -41,10 +43,16 @@ pub struct Arguments {
     /// How often each test is run
     #[arg(short = 'n', long, value_name = "N", default_value_t = ITERATIONS)]
     iterations: u64,
-    /// Measure weak outcomes with this preset; all, unless --fault says otherwise
+    /// Measure weak outcomes with this preset; all, unless --nic, --run or --fault say otherwise
     #[arg(long = "preset", value_name = "NAME")]
     presets: Vec<Preset>,
-    /// Measure how often this fault is found; all, unless --preset says otherwise
+    /// Measure weak outcomes with the preset `default` and these options of `litmus nic`
+    #[arg(long = "nic", value_name = "OPTIONS", value_parser = with::words, allow_hyphen_values = true)]
+    nic: Vec<Words>,
+    /// Measure weak outcomes with the preset `default` and these options of `litmus run`
+    #[arg(long = "run", value_name = "OPTIONS", value_parser = with::words, allow_hyphen_values = true)]
+    run: Vec<Words>,
+    /// Measure how often this fault is found; all, unless --preset, --nic or --run say otherwise
     #[arg(long = "fault", value_name = "NAME", value_parser = fault_or_all)]
     faults: Vec<String>,
     /// Take the seeds 1 to N
@@ -70,21 +78,34 @@ fn fault_or_all(name: &str) -> Result<String, String> {
 #[derive(Clone)]
 pub struct Nic {
     preset: Preset,
+    /// What else the tests run with.
+    with: Option<With>,
     fault: Option<Fault>,
     seed: u64,
 }
 
 impl Nic {
+    /// What differs but for the seed.
+    fn kind(&self) -> String {
+        match (&self.fault, &self.with) {
+            (Some(fault), _) => fault.name.to_owned(),
+            (None, Some(with)) => with.to_string(),
+            (None, None) => preset_name(self.preset).to_owned(),
+        }
+    }
+
     /// The name of its record, without the ending.
     fn name(&self) -> String {
-        let what = self.fault.map_or(preset_name(self.preset), |fault| fault.name);
-        format!("{what}-{}", self.seed)
+        let kind = self.with.as_ref().map_or(self.kind(), With::file_name);
+        format!("{kind}-{}", self.seed)
     }
 }
 
 /// The NICs that the arguments ask for: without faults first.
 fn nics(arguments: &Arguments) -> Vec<Nic> {
-    let is_asked = !arguments.presets.is_empty() || !arguments.faults.is_empty();
+    let with = with::all(&arguments.nic, &arguments.run);
+    let is_asked =
+        !(arguments.presets.is_empty() && arguments.faults.is_empty() && with.is_empty());
     let presets = match (&arguments.presets[..], is_asked) {
         ([], false) => vec![Preset::Calm, Preset::Default, Preset::Storm],
         (presets, _) => presets.to_vec(),
@@ -93,11 +114,13 @@ fn nics(arguments: &Arguments) -> Vec<Nic> {
         !is_asked || arguments.faults.iter().any(|name| name == ALL || name == fault.name)
     };
     let seeds = 1..=arguments.seeds;
-    let plain = presets.into_iter().map(|preset| (preset, None));
-    let broken = faults().filter(is_wanted).map(|fault| (Preset::Default, Some(fault)));
-    let all = plain.chain(broken);
-    all.flat_map(|(preset, fault)| seeds.clone().map(move |seed| Nic { preset, fault, seed }))
-        .collect()
+    let of = |preset| Nic { preset, with: None, fault: None, seed: 0 };
+    let plain = presets.into_iter().map(of);
+    let other = with.into_iter().map(|with| Nic { with: Some(with), ..of(Preset::Default) });
+    let broken = faults().filter(is_wanted);
+    let broken = broken.map(|fault| Nic { fault: Some(fault), ..of(Preset::Default) });
+    let all = plain.chain(other).chain(broken);
+    all.flat_map(|nic| seeds.clone().map(move |seed| Nic { seed, ..nic.clone() })).collect()
 }
 
 /// Runs what is not yet in the folder, and sums up.
@@ -170,7 +193,9 @@ fn start(
     command.args(["-q", "nic", "--preset", preset_name(nic.preset), "--seed", &seed]);
     command.args(["--network", &network]).arg("--library").arg(library);
     command.args(nic.fault.iter().flat_map(|fault| ["--fault", fault.name]));
+    command.args(nic.with.iter().flat_map(With::of_nic));
     command.arg("--").arg(own).args(["-q", "run", "--backend", "verbs", "--seed", &seed]);
+    command.args(nic.with.iter().flat_map(With::of_run));
     command.args(["-n", &arguments.iterations.to_string()]);
     command.arg(if record.exists() { "--resume" } else { "--record" }).arg(record);
     command.arg("--").args(&arguments.tests).stdout(Stdio::null());

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::Nic;
 use super::device::{self, DEVICE};
-use crate::commands::nic::{Fault, preset_name};
+use crate::commands::nic::Fault;
 use crate::commands::report::making::Making;
 use crate::commands::report::records::read_record;
 use crate::exit::Exit;
@@ -23,7 +23,7 @@ use crate::sink::Sink;
 #[derive(Serialize)]
 pub struct Found {
     schema: &'static str,
-    /// By preset, without a fault.
+    /// By preset or other options, without a fault.
     pub presets: Vec<OfPreset>,
     /// What no preset showed, and a device for verbs may show.
     pub never: Vec<String>,
@@ -36,8 +36,8 @@ pub struct Found {
 /// What tests show with a preset.
 #[derive(Serialize)]
 pub struct OfPreset {
-    /// The preset.
-    pub preset: &'static str,
+    /// The preset; or the options that are added to `default`, behind `nic` or `run`.
+    pub preset: String,
     /// The number of seeds.
     pub seeds: u64,
     /// Finished runs of all tests.
@@ -151,7 +151,7 @@ pub fn judge(
             sink.terminal.progress().inc(1);
         }
         match same[0].fault {
-            None => found.presets.push(of_preset(preset_name(same[0].preset), &reports)),
+            None => found.presets.push(of_preset(same[0].kind(), &reports)),
             Some(fault) => found.faults.push(of_fault(fault, &reports)),
         }
     }
@@ -162,14 +162,8 @@ pub fn judge(
     Some(found)
 }
 
-impl Nic {
-    fn kind(&self) -> (&'static str, Option<&'static str>) {
-        (preset_name(self.preset), self.fault.map(|fault| fault.name))
-    }
-}
-
 /// Of the same preset with several seeds. The parts are of the runs of all seeds.
-fn of_preset(preset: &'static str, reports: &[Report]) -> OfPreset {
+fn of_preset(preset: String, reports: &[Report]) -> OfPreset {
     let runs = reports.iter().flat_map(|sink| &sink.tests).map(|test| test.finished).sum();
     let findings = reports.iter().flat_map(|sink| &sink.findings);
     let violations = findings.map(|found| format!("{}: {}", found.test, found.outcome)).collect();
@@ -277,7 +271,7 @@ mod tests {
 
     fn found(undecided: &[&str], weak: &[(&str, f64)]) -> Found {
         let preset = OfPreset {
-            preset: "fast",
+            preset: "fast".to_owned(),
             seeds: 1,
             runs: 10,
             violations: Vec::new(),
@@ -296,7 +290,7 @@ mod tests {
         assert_eq!(found.exit(), Exit::Fine);
         let page = page::of(&found, 10);
         assert!(page.contains("| 3             | 2        | 1 (50 %) |"), "{page}");
-        assert!(page.contains("with any preset, 1 outcome:\n\n- `MP: a=2`"), "{page}");
+        assert!(page.contains("with any of these, 1 outcome:\n\n- `MP: a=2`"), "{page}");
         assert!(page.contains("forbids it, 1 outcome:\n\n- `SB: a=1`"), "{page}");
         found.except(BTreeSet::from(["MP: a=1".to_owned()]));
         assert_eq!(found.exit(), Exit::Violation);

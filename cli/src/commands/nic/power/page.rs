@@ -24,7 +24,7 @@ pub fn of(found: &Found, iterations: u64) -> String {
 
 fn weak(found: &Found, iterations: u64) -> String {
     let head = [
-        "preset",
+        "preset or options",
         "seeds",
         "runs",
         "violations",
@@ -41,7 +41,7 @@ fn weak(found: &Found, iterations: u64) -> String {
         let lowest = seen.iter().copied().min_by(f64::total_cmp);
         let rate = |rate: Option<f64>| rate.map_or("-".to_owned(), percent);
         vec![
-            preset.preset.to_owned(),
+            preset.preset.clone(),
             preset.seeds.to_string(),
             preset.runs.to_string(),
             preset.violations.len().to_string(),
@@ -60,7 +60,7 @@ fn weak(found: &Found, iterations: u64) -> String {
         let title = format!("Not decided with `{}`", preset.preset);
         page.push_str(&listed(&title, "test", preset.undecided.iter()));
     }
-    page.push_str(&listed("Never seen with any preset", "outcome", found.never.iter()));
+    page.push_str(&listed("Never seen with any of these", "outcome", found.never.iter()));
     let title = format!("Not possible, since `{DEVICE}` forbids it");
     page.push_str(&listed(&title, "outcome", found.impossible.iter()));
     page + "\n"
