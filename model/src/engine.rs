@@ -29,7 +29,8 @@ use crate::verdict::{self, Answered, Checked, Verdict};
 /// Which engine computes outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// Explore where it soon knows all outcomes, and else smt; both where a loop may exceed its bound.
+    /// Explore where it knows all outcomes soon, or sooner than smt can find them; else smt; both where a loop
+    /// may exceed its bound.
     #[default]
     Auto,
     /// Smt, and explore where smt cannot tell since a loop may exceed its bound. For judging what the
@@ -43,13 +44,17 @@ pub enum Engine {
     Both,
 }
 
-/// How many states are explored at most where smt cannot tell, unless the user says otherwise: a few seconds.
+/// How many states are explored at most where smt cannot tell, or takes longer, unless the user says otherwise:
+/// a few seconds.
 pub(crate) const STATES_OF_AUTO: u64 = 1_000_000;
 /// How many states are explored at most before smt is asked, or to know whether all executions end: some
 /// 10 ms.
 const FEW_STATES: u64 = 20_000;
 /// How many bytes these may take: those of long programs are large, and take as much longer.
 const FEW_BYTES: u64 = 16 << 20;
+/// So many outcomes in these states, and all outcomes take smt longer than all states take the machine: an
+/// outcome by smt takes as long as some eight states, and later states show fewer new ones.
+const MANY_OUTCOMES: usize = 5000;
 
 impl Engine {
     /// Whether the machine is asked about loops that may exceed their bound.
@@ -291,17 +296,32 @@ pub fn explained<'q>(
     if !is_open || !has_bound || !request.engine.explores_loops() {
         return Ok(explanation);
     }
-    match beyond_bound(test, model, request) {
+    match at_length(test, model, request) {
         Some(Ok(found)) => explanation.knowing(&request.options(), &found.allowed),
         _ => Ok(explanation),
     }
 }
 
-/// The answer of the machine where it soon knows all outcomes, and else that of the axioms.
+/// The answer of the machine where it soon knows all outcomes, or shows so many that to go on takes less time
+/// than to ask the axioms. Else that of the axioms.
 fn auto(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, Refusal> {
-    match quickly(test, model, request) {
-        Some(found) if found.allowed.complete.is_some() => Ok(found),
-        soon => axioms(test, model, request, soon),
+    let is_all = |found: &Found| found.allowed.complete.is_some();
+    let Some(soon) = quickly(test, model, request) else {
+        return axioms(test, model, request, None);
+    };
+    if is_all(&soon) || soon.allowed.outcomes.len() < MANY_OUTCOMES {
+        return if is_all(&soon) { Ok(soon) } else { axioms(test, model, request, Some(soon)) };
+    }
+    let Some(Ok(explored)) = at_length(test, model, request) else {
+        return axioms(test, model, request, Some(soon));
+    };
+    if is_all(&explored) {
+        return Ok(explored);
+    }
+    match axioms(test, model, request, Some(soon)) {
+        Ok(found) if is_all(&found) => Ok(found),
+        // Neither knows all, and each may know some that the other does not.
+        found => both(found, Ok(explored)),
     }
 }
 
@@ -322,7 +342,7 @@ fn axioms(
     if !found.allowed.is_beyond_bound {
         return Ok(found);
     }
-    match beyond_bound(test, model, request) {
+    match at_length(test, model, request) {
         Some(Ok(explored)) => both(Ok(found), Ok(explored)),
         _ => Ok(found),
     }
@@ -348,12 +368,9 @@ fn quickly(test: &Test, model: &Model, request: &Request<'_>) -> Option<Found> {
     is_shipped(model).then(ask)?.ok()
 }
 
-/// What the machine of a shipped model says of loops that may exceed their bound; nothing of other models.
-fn beyond_bound(
-    test: &Test,
-    model: &Model,
-    request: &Request<'_>,
-) -> Option<Result<Found, Refusal>> {
+/// What the machine of a shipped model shows in as many states as the user has time for; nothing of other
+/// models.
+fn at_length(test: &Test, model: &Model, request: &Request<'_>) -> Option<Result<Found, Refusal>> {
     let max_states = request.max_states.or(Some(STATES_OF_AUTO));
     let ask = || explore(test, model, &Request { max_states, ..request.clone() });
     is_shipped(model).then(ask)

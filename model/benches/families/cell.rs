@@ -8,6 +8,7 @@ use lang::Test;
 use lang::cat::model::Model;
 use lang::limits::Limits;
 use model::allowed::{Options, Question};
+use model::engine::{self, Request};
 use model::machine::{self, Variant};
 use model::models;
 use model::smt::Next;
@@ -30,17 +31,20 @@ pub enum Engine {
     Smt,
     /// All outcomes, by the machine.
     Explore,
+    /// All outcomes, as if nobody names an engine.
+    Auto,
     /// How many executions are consistent: every choice of the model counts.
     Count,
 }
 
 impl Engine {
-    const ALL: [Self; 3] = [Self::Smt, Self::Explore, Self::Count];
+    const ALL: [Self; 4] = [Self::Smt, Self::Explore, Self::Auto, Self::Count];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Smt => "smt",
             Self::Explore => "explore",
+            Self::Auto => "auto",
             Self::Count => "count",
         }
     }
@@ -130,6 +134,11 @@ fn once(engine: Engine, limit: Duration, test: &Test, model: &Model, name: &str)
         let limits = machine::Limits { until: limits, ..machine::Limits::default() };
         let explored = machine::explore(test, variant, limits).expect("the machine runs it");
         return (explored.outcomes.len() as u64, explored.complete);
+    }
+    if engine == Engine::Auto {
+        let found = engine::ask(test, model, &Request { limits, ..Request::default() });
+        let allowed = found.expect("the model defines the test").allowed;
+        return (allowed.outcomes.len() as u64, allowed.complete.is_some());
     }
     let options = Options { limits, ..Options::default() };
     let question = Question::of(test, model).question();

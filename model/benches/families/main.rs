@@ -169,7 +169,7 @@ fn random(limit: Duration, most: &mut Most) {
     let programs = random_programs();
     let mut rows = Vec::new();
     let mut found: Vec<Option<u64>> = vec![None; programs.len()];
-    for engine in [Engine::Smt, Engine::Explore] {
+    for engine in [Engine::Smt, Engine::Explore, Engine::Auto] {
         let mut cells = Vec::new();
         for (number, known) in programs.iter().zip(&mut found) {
             let cell = cell::ask(engine, limit, &Program::Random(*number));

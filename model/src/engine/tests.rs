@@ -71,6 +71,37 @@ fn few_states_are_explored_and_else_the_axioms_are_asked() {
     assert_eq!(asked(text, "verbs", Request::default()).by, Engine::Smt);
 }
 
+/// One thread with k writes and two with k reads each, all of one location.
+fn reads(k: usize) -> String {
+    let line = |i| format!("x := {} | a{i} := x | b{i} := x\n", i + 1);
+    format!("litmus RD{k}\nmodel tso\n\nx = 0 | |\n-----\n{}", (0..k).map(line).collect::<String>())
+}
+
+/// Five writes have more states than are explored at first, and as many outcomes.
+#[test]
+fn the_machine_goes_on_where_it_shows_an_outcome_in_each_state() {
+    let many = asked(&reads(5), "tso", Request::default());
+    assert_eq!((many.by, many.allowed.outcomes.len()), (Engine::Explore, 63_504));
+    assert!(many.allowed.complete.is_some());
+    // With few states allowed, the axioms know the rest.
+    let few = |states| Request { max_states: Some(states), ..Request::default() };
+    let late = asked(&reads(5), "tso", few(30_000));
+    assert_eq!((late.by, late.allowed.outcomes), (Engine::Smt, many.allowed.outcomes));
+    assert!(late.allowed.complete.is_some());
+    let four = asked(&reads(4), "tso", few(4000));
+    assert_eq!((four.by, four.allowed.outcomes.len()), (Engine::Smt, 4900));
+}
+
+/// What the machine has shown counts, if there is no time left for the axioms.
+#[test]
+fn what_is_known_when_time_is_over_is_kept() {
+    let limits = Limits::of_time(Duration::from_secs(3));
+    let request = Request { max_states: Some(40_000), limits, ..Request::default() };
+    let found = asked(&reads(8), "tso", request);
+    assert!(found.allowed.complete.is_none() && found.allowed.reason.is_some());
+    assert!(found.allowed.outcomes.len() > MANY_OUTCOMES, "{}", found.allowed.outcomes.len());
+}
+
 #[test]
 fn one_answer_is_kept_and_marked() {
     let unsupported = || Err(Refusal::Unsupported("no machine".to_owned()));
