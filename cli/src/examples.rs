@@ -169,7 +169,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("litmus nic power litmus-suite/rfence -o measured", "what these tests find"),
             (
-                "litmus nic power litmus-suite/rfence -o measured --fault rfence-ignored --seeds 20",
+                "litmus nic power litmus-suite/rfence -o measured --fault rfence-ignored --seeds 5",
                 "how surely they find a fault",
             ),
         ],
