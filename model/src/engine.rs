@@ -29,8 +29,8 @@ use crate::verdict::{self, Answered, Checked, Verdict};
 /// Which engine computes outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// Explore where it knows all outcomes soon, or sooner than smt can find them; else smt; both where a loop
-    /// may exceed its bound.
+    /// Explore where it knows all outcomes soon, or sooner than smt can find them; else smt; both where a
+    /// loop may exceed its bound.
     #[default]
     Auto,
     /// Smt, and explore where smt cannot tell since a loop may exceed its bound. For judging what the
@@ -44,8 +44,8 @@ pub enum Engine {
     Both,
 }
 
-/// How many states are explored at most where smt cannot tell, or takes longer, unless the user says otherwise:
-/// a few seconds.
+/// How many states are explored at most where smt cannot tell, or takes longer, unless the user says
+/// otherwise: a few seconds.
 pub(crate) const STATES_OF_AUTO: u64 = 1_000_000;
 /// How many states are explored at most before smt is asked, or to know whether all executions end: some
 /// 10 ms.
