@@ -102,8 +102,35 @@ pub mod variable {
     pub const FAULT: &str = "LITMUS_NIC_FAULT";
 }
 
+/// A variable, what its value is expected to be, and whether it is.
+type Expected<'a> = (&'a str, &'a str, &'a dyn Fn(&str) -> bool);
+
+/// Values that mean nothing, and so are ignored: `LITMUS_NIC_FAULT: expected a fault, found x`.
+pub fn wrong(get: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let is_number =
+        |most: u64| move |text: &str| text.trim().parse::<u64>().is_ok_and(|number| number <= most);
+    let is_one = |all: &'static [&'static str]| move |text: &str| all.contains(&text);
+    let is_fault = |text: &str| Fault::named(text).is_some();
+    let rules: [Expected<'_>; 9] = [
+        (variable::PRESET, "calm, default or storm", &is_one(&["calm", "default", "storm"])),
+        (variable::FAULT, "a fault that `litmus nic --list-faults` lists", &is_fault),
+        (variable::PERCENT, "0 to 100", &is_number(100)),
+        (variable::MOST, "nanoseconds", &is_number(u64::MAX)),
+        (variable::SEED, "a number", &is_number(u64::MAX)),
+        (variable::TEAR, "0 or 1", &is_one(&["0", "1"])),
+        (variable::DEVICES, "1 to 64", &is_number(64)),
+        (variable::PORTS, "1 to 8", &is_number(8)),
+        (variable::LINK, "ethernet or infiniband", &is_one(&["ethernet", "infiniband"])),
+    ];
+    let check = |(name, expected, is_right): Expected<'_>| {
+        let text = get(name).filter(|text| !text.is_empty() && !is_right(text))?;
+        Some(format!("{name}: expected {expected}, found {text}"))
+    };
+    rules.into_iter().filter_map(check).collect()
+}
+
 impl Config {
-    /// Reads the variables. A value that is not valid is ignored, because a library has no way to report it.
+    /// Reads the variables. A value that is not valid is ignored, see [`wrong`].
     pub fn read(get: impl Fn(&str) -> Option<String>) -> Self {
         let number = |name| get(name).and_then(|text| text.trim().parse::<u64>().ok());
         let small = |name, most: u64| number(name).unwrap_or(1).clamp(1, most) as u16;
@@ -140,7 +167,7 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
-    use super::{Config, Preset, variable};
+    use super::{Config, Preset, variable, wrong};
 
     #[test]
     fn nothing_said_is_one_device_and_what_is_said_counts() {
@@ -157,5 +184,15 @@ mod tests {
         let config = Config::read(said);
         assert_eq!((config.devices, config.knobs.most, config.seed), (3, 5, None));
         assert_eq!(config.knobs.preset, Preset::Storm);
+        assert_eq!(wrong(said), ["LITMUS_NIC_SEED: expected a number, found not a number"]);
+    }
+
+    #[test]
+    fn what_means_nothing_is_named() {
+        assert!(wrong(|_| None).is_empty());
+        let bogus = wrong(|_| Some("bogus".to_owned()));
+        assert_eq!(bogus.len(), 9, "{bogus:?}");
+        let fault = "expected a fault that `litmus nic --list-faults` lists, found bogus";
+        assert!(bogus.contains(&format!("{}: {fault}", variable::FAULT)));
     }
 }

@@ -220,8 +220,8 @@ fn enabled(pair: &mut Pair, node: &mut Node, steps: &mut Steps) {
             }
         }
         State::Error => life::flush_posted(pair, node),
-        State::SendQueueDrained if !pair.drained && pair.requester.pipe.is_empty() => {
-            pair.drained = true;
+        State::SendQueueDrained if pair.tells_drained && pair.requester.pipe.is_empty() => {
+            pair.tells_drained = false;
             node.events.push((pair.number, node::Event::Drained));
         }
         _ => {}

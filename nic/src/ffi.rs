@@ -15,6 +15,6 @@ mod paths;
 mod symbols;
 
 pub use host::{
-    Bell, HostMemory, become_nic_thread, finish_at_exit, mapped, read_into, same_user, wait,
+    Bell, HostMemory, become_nic_thread, finish_at_exit, mapped, read_into, same_user, say, wait,
     write_from,
 };

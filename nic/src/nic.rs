@@ -3,16 +3,16 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, Once, OnceLock};
 use std::time::{Duration, Instant};
 
-use crate::config::Config;
+use crate::config::{Config, wrong};
 use crate::counts::Counts;
 use crate::device;
 use crate::engine::mood::Mood;
 use crate::engine::node::{Event, Node};
 use crate::engine::{Engine, Round};
-use crate::ffi::{Bell, HostMemory, become_nic_thread, finish_at_exit, wait};
+use crate::ffi::{Bell, HostMemory, become_nic_thread, finish_at_exit, say, wait};
 use crate::keys::Keys;
 use crate::queues::{Channel, lock};
 use crate::random::Random;
@@ -64,8 +64,6 @@ pub struct Nic {
     /// For each queue pair number, the receiver of its events.
     pub owners: Mutex<HashMap<u32, Owner>>,
     numbers: AtomicUsize,
-    /// The process that started it.
-    process: u32,
 }
 
 /// The state that one thread at a time works on.
@@ -77,22 +75,38 @@ struct Core {
 /// The settings from the environment. They are read once.
 pub fn config() -> &'static Config {
     static CONFIG: OnceLock<Config> = OnceLock::new();
-    CONFIG.get_or_init(|| Config::read(|name| std::env::var(name).ok()))
+    CONFIG.get_or_init(|| {
+        let get = |name: &str| std::env::var(name).ok();
+        wrong(get).iter().for_each(|wrong| say(&format!("litmus nic: {wrong}; it is ignored\n")));
+        Config::read(get)
+    })
 }
 
-static NIC: OnceLock<Option<&'static Nic>> = OnceLock::new();
+/// The process that started a NIC, and the NIC, unless it could not be started.
+static NIC: Mutex<Option<(u32, Option<&'static Nic>)>> = Mutex::new(None);
 
 /// The NIC. The first call starts it. `None` if it cannot be started.
 pub fn nic() -> Option<&'static Nic> {
-    *NIC.get_or_init(start)
+    let own = std::process::id();
+    let mut known = lock(&NIC);
+    match *known {
+        Some((process, nic)) if process == own => nic,
+        // After `fork`, a child has its parent's, whose thread and place in the network it does not have.
+        _ => {
+            let nic = start();
+            *known = Some((own, nic));
+            nic
+        }
+    }
 }
 
 /// Writes what is known of the last moments, when the program ends.
 pub fn finish() {
     const TRIES: u32 = 100;
-    let Some(Some(nic)) = NIC.get() else { return };
+    let Ok(known) = NIC.try_lock() else { return };
+    let Some((process, Some(nic))) = *known else { return };
     // After `fork`, a child has what its parent counted.
-    if nic.process != std::process::id() {
+    if process != std::process::id() {
         return;
     }
     for _ in 0..TRIES {
@@ -142,14 +156,15 @@ fn start() -> Option<&'static Nic> {
         bell: Bell::new(false).ok()?,
         owners: Mutex::new(HashMap::new()),
         numbers: AtomicUsize::new(0),
-        process: std::process::id(),
     }));
     let run = move || {
         become_nic_thread();
         run(nic);
     };
     std::thread::Builder::new().name("litmus-nic".to_owned()).spawn(run).ok()?;
-    finish_at_exit();
+    // A child of `fork` has that of its parent.
+    static FINISHES: Once = Once::new();
+    FINISHES.call_once(finish_at_exit);
     Some(nic)
 }
 
@@ -338,10 +353,14 @@ impl Report {
     }
 }
 
+/// Writes the counts to a file, which is whole at any time: the program may end in the middle of this.
 fn write_counts(folder: &str, counts: &Counts) {
     let path = std::path::Path::new(folder).join(format!("{}.json", std::process::id()));
-    if let Ok(text) = serde_json::to_string(counts) {
-        let _ = std::fs::write(path, text);
+    let new = path.with_extension("new");
+    if let Ok(text) = serde_json::to_string(counts)
+        && std::fs::write(&new, text).is_ok()
+    {
+        let _ = std::fs::rename(new, path);
     }
 }
 

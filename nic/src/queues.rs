@@ -5,12 +5,12 @@ mod ring;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::ffi::Bell;
-use crate::request::{ReceiveRequest, SendRequest};
+use crate::request::{Completion, ReceiveRequest, SendRequest};
 
-pub use completions::CompletionQueue;
+pub use completions::{CompletionQueue, Overrun};
 
 /// Locks a mutex even if another thread has panicked: every use leaves the guarded data valid.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -101,23 +101,43 @@ impl Receives {
 }
 
 /// Send requests that were posted, and that the NIC has not taken yet.
+///
+/// A request has its place until the program has taken its completion, or that of a later request, from the
+/// completion queue. So a program that never asks for completions, or never polls, finds the queue full.
 pub struct Sends {
     posted: Mutex<VecDeque<SendRequest>>,
-    /// The number of requests that have not completed.
+    /// The number of places in use.
     used: AtomicUsize,
     capacity: usize,
+    /// Where completions go.
+    completions: Arc<CompletionQueue>,
+    completed: Mutex<Completed>,
+}
+
+/// Requests that have completed, and whose places are not known to be free.
+#[derive(Default)]
+struct Completed {
+    /// By the number of a completion in its queue: how many places it frees.
+    told: VecDeque<(usize, usize)>,
+    /// How many have had no completion since the last that had one.
+    silent: usize,
 }
 
 impl Sends {
     /// An empty queue.
-    pub fn new(capacity: usize) -> Self {
-        Self { posted: Mutex::new(VecDeque::new()), used: AtomicUsize::new(0), capacity }
+    pub fn new(capacity: usize, completions: Arc<CompletionQueue>) -> Self {
+        let (posted, completed) = (Mutex::default(), Mutex::default());
+        Self { posted, used: AtomicUsize::new(0), capacity, completions, completed }
     }
 
     /// Adds all requests, or none if there is not enough room; then returns false.
     pub fn post(&self, requests: Vec<SendRequest>) -> bool {
         let mut posted = lock(&self.posted);
-        if self.used.load(Ordering::Relaxed) + requests.len() > self.capacity {
+        let is_full = || self.used.load(Ordering::Relaxed) + requests.len() > self.capacity;
+        if is_full() {
+            self.reclaim();
+        }
+        if is_full() {
             return false;
         }
         self.used.fetch_add(requests.len(), Ordering::Relaxed);
@@ -132,14 +152,39 @@ impl Sends {
         posted.drain(..taken).collect()
     }
 
-    /// Frees the place of a request that has completed.
-    pub fn release(&self) {
-        self.used.fetch_sub(1, Ordering::Relaxed);
+    /// Notes that a request has completed, and adds its completion to the queue, if it has one. Requests
+    /// complete in order.
+    ///
+    /// # Errors
+    /// The completion was lost.
+    pub fn complete(&self, completion: Option<Completion>) -> Result<(), Overrun> {
+        // Whoever takes the completion may post at once, and then waits here.
+        let mut completed = lock(&self.completed);
+        completed.silent += 1;
+        if let Some(completion) = completion {
+            let number = self.completions.push(completion)?;
+            let places = std::mem::take(&mut completed.silent);
+            completed.told.push_back((number, places));
+        }
+        Ok(())
+    }
+
+    /// Frees the places of requests whose completions the program has taken.
+    fn reclaim(&self) {
+        let taken = self.completions.taken();
+        let mut completed = lock(&self.completed);
+        while let Some((number, places)) = completed.told.front().copied()
+            && number < taken
+        {
+            self.used.fetch_sub(places, Ordering::Relaxed);
+            completed.told.pop_front();
+        }
     }
 
     /// Removes all requests.
     pub fn clear(&self) {
         lock(&self.posted).clear();
+        *lock(&self.completed) = Completed::default();
         self.used.store(0, Ordering::Relaxed);
     }
 }

@@ -46,8 +46,8 @@ pub fn flush_posted(pair: &mut Pair, node: &mut Node) {
         pair.requester.wb_local.push_back(notice);
     }
     if pair.receives.shared {
-        if !pair.drained {
-            pair.drained = true;
+        if !pair.told_last {
+            pair.told_last = true;
             node.events.push((pair.number, Event::LastReached));
         }
         return;
@@ -71,7 +71,7 @@ pub fn reset(pair: &mut Pair, node: &mut Node) {
     settle(pair, node);
     settle_local(pair, node);
     pair.state = State::Reset;
-    pair.drained = false;
+    (pair.tells_drained, pair.told_last) = (false, false);
     pair.requester = Requester::default();
     pair.responder = Responder::default();
     pair.sends.clear();

@@ -38,8 +38,10 @@ pub struct Pair {
     pub responder: Responder,
     /// Whether the scheduler examines it.
     pub active: bool,
-    /// Whether the program has been told that the send queue has drained.
-    pub drained: bool,
+    /// Whether the program is to be told when the send queue has drained.
+    pub tells_drained: bool,
+    /// Whether the program has been told that no more shared receive requests are taken.
+    pub told_last: bool,
 }
 
 /// The attributes of a connection.

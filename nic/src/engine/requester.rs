@@ -5,7 +5,8 @@
 //! to these rules has the same order there as here.
 
 use crate::fault::Fault;
-use crate::request::{Operation, Payload, SendRequest, Status};
+use crate::queues::Overrun;
+use crate::request::{Completion, Operation, Payload, SendRequest, Status};
 use crate::spare;
 use crate::trace::{self, Step as Traced};
 use crate::wire;
@@ -134,10 +135,10 @@ pub fn issue(pair: &mut Pair, node: &mut Node, mut request: SendRequest) {
     let mut freed = false;
     if node.knobs.has(Fault::CompletionAtIssue) && !fetches {
         if request.signaled {
-            // The program sees that there is a place again, and may post before the notice comes.
-            pair.sends.release();
+            // The program takes it, and may post before the notice comes.
             freed = true;
-            pair.send_cq.push(pair.completion(&request, Status::Success, 0));
+            let completion = pair.completion(&request, Status::Success, 0);
+            complete(pair, node, Some(completion));
             node.note(pair.own(number), || Traced::completed(Status::Success));
         }
         request.signaled = false;
@@ -360,11 +361,15 @@ pub fn take_effect(pair: &Pair, node: &mut Node, entry: LocalEntry) {
             let status = completion.map_or(Status::Success, |completion| completion.status);
             node.note(pair.own(number), || Traced::completed(status));
             if frees {
-                pair.sends.release();
-            }
-            if completion.is_some_and(|completion| !pair.send_cq.push(completion)) {
-                node.events.push((pair.number, Event::SendCompletionsOverran));
+                complete(pair, node, completion);
             }
         }
+    }
+}
+
+/// A request is complete, and the program is told so if it asked for that.
+fn complete(pair: &Pair, node: &mut Node, completion: Option<Completion>) {
+    if pair.sends.complete(completion) == Err(Overrun { is_first: true }) {
+        node.events.push((pair.number, Event::SendCompletionsOverran));
     }
 }

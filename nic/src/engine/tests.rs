@@ -3,6 +3,7 @@
 
 mod datagrams;
 mod placement;
+mod queue;
 mod regions;
 mod relaxed;
 
@@ -74,22 +75,23 @@ fn pair(number: u32, peer: u32) -> Pair {
         most_fetches: 4,
         ..Path::default()
     };
-    let queue = || Arc::new(CompletionQueue::new(64, None));
+    let [send_cq, receive_cq] = [0; 2].map(|_| Arc::new(CompletionQueue::new(64, None)));
     Pair {
         number,
         domain: 1,
         device: 0,
-        sends: Arc::new(Sends::new(16)),
+        sends: Arc::new(Sends::new(16, Arc::clone(&send_cq))),
         receives: Arc::new(Receives::new(16, 4, false)),
-        send_cq: queue(),
-        receive_cq: queue(),
+        send_cq,
+        receive_cq,
         datagrams: false,
         state: State::ReadyToSend,
         path,
         requester: Requester::default(),
         responder: Responder::default(),
         active: false,
-        drained: false,
+        tells_drained: false,
+        told_last: false,
     }
 }
 
@@ -119,9 +121,7 @@ impl World {
             gid: |_, _| [0; 16],
             now: 0,
         });
-        for (number, peer) in [(1, 2), (2, 1), (3, 4), (4, 3)] {
-            engine.add(pair(number, peer));
-        }
+        [(1, 2), (2, 1), (3, 4), (4, 3)].iter().for_each(|ends| engine.add(pair(ends.0, ends.1)));
         Self { engine, words, key }
     }
 

@@ -70,6 +70,12 @@ pub fn wait(fds: &[(RawFd, bool)], nanoseconds: Option<u64>) -> Vec<bool> {
     polled.iter().map(|entry| found > 0 && entry.revents != 0).collect()
 }
 
+/// Writes to the program's standard error: there is nobody else to tell.
+pub fn say(text: &str) {
+    // SAFETY: the kernel reads as many bytes as the text has.
+    unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
+}
+
 /// Has [`finish`](crate::nic::finish) called when the program ends by itself.
 pub fn finish_at_exit() {
     extern "C" fn finish() {

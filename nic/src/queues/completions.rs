@@ -16,9 +16,18 @@ enum Armed {
     Any,
 }
 
+/// A completion that there was no room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overrun {
+    /// Whether it is the first of its queue.
+    pub is_first: bool,
+}
+
 struct Entries {
     /// Those that came when the ring was full: all are younger than those in the ring.
     list: VecDeque<Completion>,
+    /// How many were ever added.
+    added: usize,
     armed: Armed,
 }
 
@@ -28,6 +37,8 @@ pub struct CompletionQueue {
     entries: Mutex<Entries>,
     /// The length of the list.
     listed: AtomicUsize,
+    /// How many more were taken than from the ring.
+    taken: AtomicUsize,
     /// Held by the thread that takes completions, if several threads may.
     turn: Option<Mutex<()>>,
     capacity: AtomicUsize,
@@ -43,8 +54,9 @@ impl CompletionQueue {
     pub fn new(capacity: usize, channel: Option<Arc<Channel<usize>>>) -> Self {
         Self {
             ring: Ring::new(capacity),
-            entries: Mutex::new(Entries { list: VecDeque::new(), armed: Armed::No }),
+            entries: Mutex::new(Entries { list: VecDeque::new(), added: 0, armed: Armed::No }),
             listed: AtomicUsize::new(0),
+            taken: AtomicUsize::new(0),
             turn: Some(Mutex::new(())),
             capacity: AtomicUsize::new(capacity),
             overrun: AtomicBool::new(false),
@@ -65,12 +77,17 @@ impl CompletionQueue {
         Self { turn: None, ..self }
     }
 
-    /// Adds a completion. Returns false the first time that the queue overruns.
-    pub fn push(&self, completion: Completion) -> bool {
+    /// Adds a completion. Returns how many were added before.
+    ///
+    /// # Errors
+    /// There is no room, and it is lost.
+    pub fn push(&self, completion: Completion) -> Result<usize, Overrun> {
         let mut entries = lock(&self.entries);
         if self.ring.len() + entries.list.len() >= self.capacity.load(Ordering::Relaxed) {
-            return self.overrun.swap(true, Ordering::Relaxed);
+            return Err(Overrun { is_first: !self.overrun.swap(true, Ordering::Relaxed) });
         }
+        let number = entries.added;
+        entries.added += 1;
         if !entries.list.is_empty() || !self.ring.push(completion) {
             entries.list.push_back(completion);
             self.listed.store(entries.list.len(), Ordering::Release);
@@ -86,7 +103,12 @@ impl CompletionQueue {
                 channel.tell(self.object.load(Ordering::Relaxed));
             }
         }
-        true
+        Ok(number)
+    }
+
+    /// How many were ever taken, or removed.
+    pub fn taken(&self) -> usize {
+        self.ring.taken().wrapping_add(self.taken.load(Ordering::Acquire))
     }
 
     /// Takes at most `most` completions, and passes each to `each`.
@@ -118,9 +140,14 @@ impl CompletionQueue {
         mut each: impl FnMut(usize, Completion),
     ) -> usize {
         let mut entries = lock(&self.entries);
+        let from_list = |entries: &mut Entries| {
+            let first = entries.list.pop_front()?;
+            self.taken.fetch_add(1, Ordering::Release);
+            Some(first)
+        };
         // The ring may have become full since it was found empty.
         while taken < most
-            && let Some(completion) = self.ring.pop().or_else(|| entries.list.pop_front())
+            && let Some(completion) = self.ring.pop().or_else(|| from_list(&mut entries))
         {
             each(taken, completion);
             taken += 1;
@@ -154,9 +181,13 @@ impl CompletionQueue {
         let mut entries = lock(&self.entries);
         // A poll that finds the ring empty waits for its turn.
         self.listed.store(self.ring.len() + entries.list.len(), Ordering::Release);
+        let before = entries.list.len();
         let listed = std::mem::take(&mut entries.list);
         let all = std::iter::from_fn(|| self.ring.pop()).chain(listed);
         entries.list = all.filter(|completion| completion.queue_pair != queue_pair).collect();
+        // What goes from the ring to the list is not taken, and what is removed from the list is.
+        let removed = before.wrapping_sub(entries.list.len());
+        self.taken.fetch_add(removed, Ordering::Release);
         self.listed.store(entries.list.len(), Ordering::Release);
     }
 }
@@ -189,15 +220,19 @@ mod tests {
         for queue in
             [CompletionQueue::new(1000, None), CompletionQueue::new(1000, None).for_one_thread()]
         {
-            assert!((0..1000).all(|id| queue.push(completion(id, id as u32 % 2))));
-            let overran = (queue.push(completion(0, 0)), queue.push(completion(0, 0)));
-            assert_eq!(overran, (false, true), "the first time only");
+            let push = |id: u64, pair: u32| queue.push(completion(id, pair));
+            assert!((0..1000).all(|id| push(id, id as u32 % 2) == Ok(id as usize)));
+            let overran = [push(0, 0), push(0, 0)];
+            assert_eq!(overran, [true, false].map(|is_first| Err(Overrun { is_first })));
             assert!(!queue.resize(999) && queue.resize(1001));
+            assert_eq!(queue.taken(), 0);
             queue.forget(1);
-            assert!(queue.push(completion(1000, 0)));
+            assert_eq!((queue.taken(), push(1000, 0)), (500, Ok(1000)));
             assert_eq!(all(&queue, 3), (0..=1000).step_by(2).collect::<Vec<u64>>());
-            assert!((0..1001).all(|id| queue.push(completion(id, 0))));
+            assert_eq!(queue.taken(), 1001);
+            assert!((0..1001).all(|id| push(id, 0).is_ok()));
             assert_eq!(all(&queue, 7), (0..1001).collect::<Vec<u64>>());
+            assert_eq!(queue.taken(), 2002);
         }
     }
 }

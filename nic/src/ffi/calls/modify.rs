@@ -92,15 +92,16 @@ fn connect(config: &Config, pair: &mut Pair, attr: &ibv_qp_attr) {
     pair.path.most_fetches = attr.max_rd_atomic;
 }
 
-/// Performs what a queue pair does when it enters a state.
-fn enter(pair: &mut Pair, node: &mut Node, state: State) {
+/// Performs what a queue pair does when it enters a state. `tells`: when the send queue has drained, the
+/// program wants to know.
+fn enter(pair: &mut Pair, node: &mut Node, state: State, tells: bool) {
     match state {
         State::Reset => life::reset(pair, node),
         State::Error if pair.state != State::Error => life::fail(pair, node),
         State::ReadyToSend if pair.state == State::ReadyToReceive => {
             pair.requester.session = node.random.next() as u32;
         }
-        State::SendQueueDrained => pair.drained = false,
+        State::SendQueueDrained => pair.tells_drained = tells,
         _ => {}
     }
     pair.state = state;
@@ -136,7 +137,8 @@ pub unsafe extern "C" fn modify_qp(qp: *mut ibv_qp, attr: *mut ibv_qp_attr, mask
             }
             merge(&mut known, attr, mask);
             connect(config(), pair, &known);
-            enter(pair, node, state);
+            let tells = mask & attribute::DRAIN_NOTIFY != 0 && attr.en_sqd_async_notify != 0;
+            enter(pair, node, state, tells);
             Some(state)
         });
         let Some(state) = changed else { return libc::EINVAL };

@@ -63,7 +63,7 @@ unsafe fn create(
     // SAFETY: by the callers' contract.
     let shared = unsafe { SrqObject::own(attr.srq) };
     attr.cap = capacities(&attr.cap, shared.is_some())?;
-    let sends = Arc::new(Sends::new(attr.cap.max_send_wr as usize));
+    let sends = Arc::new(Sends::new(attr.cap.max_send_wr as usize, Arc::clone(&send_cq)));
     let receives = shared.map_or_else(
         || {
             let (requests, pieces) = (attr.cap.max_recv_wr as usize, attr.cap.max_recv_sge);
@@ -88,7 +88,8 @@ unsafe fn create(
             requester: Requester::default(),
             responder: Responder::default(),
             active: false,
-            drained: false,
+            tells_drained: false,
+            told_last: false,
         });
         Some(number)
     });
