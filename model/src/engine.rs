@@ -55,6 +55,8 @@ const FEW_BYTES: u64 = 16 << 20;
 /// So many outcomes in these states, and all outcomes take smt longer than all states take the machine: an
 /// outcome by smt takes as long as some eight states, and later states show fewer new ones.
 const MANY_OUTCOMES: usize = 5000;
+/// How many bytes the states may take then.
+const MANY_BYTES: u64 = 512 << 20;
 
 impl Engine {
     /// Whether the machine is asked about loops that may exceed their bound.
@@ -306,23 +308,39 @@ pub fn explained<'q>(
 /// than to ask the axioms. Else that of the axioms.
 fn auto(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, Refusal> {
     let is_all = |found: &Found| found.allowed.complete.is_some();
-    let Some(soon) = quickly(test, model, request) else {
-        return axioms(test, model, request, None);
-    };
-    if is_all(&soon) || soon.allowed.outcomes.len() < MANY_OUTCOMES {
-        return if is_all(&soon) { Ok(soon) } else { axioms(test, model, request, Some(soon)) };
+    match quickly(test, model, request) {
+        Some(soon) if is_all(&soon) => Ok(soon),
+        Some(soon) if soon.allowed.outcomes.len() >= MANY_OUTCOMES => {
+            many(test, model, request, soon)
+        }
+        soon => axioms(test, model, request, soon),
     }
-    let Some(Ok(explored)) = at_length(test, model, request) else {
+}
+
+/// The answer where the machine has shown many outcomes soon: it goes on, and then the axioms are asked.
+fn many(test: &Test, model: &Model, request: &Request<'_>, soon: Found) -> Result<Found, Refusal> {
+    let mut limits = request.limits.clone();
+    // Half of the time is for the axioms.
+    let halved = |end: Instant| Instant::now() + end.saturating_duration_since(Instant::now()) / 2;
+    limits.deadline = limits.deadline.map(halved);
+    let max_states = Some(request.max_states.unwrap_or(STATES_OF_AUTO));
+    let memory = Some(request.memory.unwrap_or(MANY_BYTES).min(MANY_BYTES));
+    let longer = Request { max_states, memory, limits, ..request.clone() };
+    let Ok(explored) = explore(test, model, &longer) else {
         return axioms(test, model, request, Some(soon));
     };
-    if is_all(&explored) {
+    if explored.allowed.complete.is_some() {
         return Ok(explored);
     }
-    match axioms(test, model, request, Some(soon)) {
-        Ok(found) if is_all(&found) => Ok(found),
-        // Neither knows all, and each may know some that the other does not.
-        found => both(found, Ok(explored)),
-    }
+    let found = match by_smt(test, model, request) {
+        Err(Refusal::Unsupported(_)) => return Ok(explored),
+        found => found?,
+    };
+    let is_all = found.allowed.complete.is_some();
+    let found = both(Ok(found), Ok(explored))?;
+    let knows = is_all && found.disagreement.is_none();
+    let ending = if knows { ending(test, model, request, Some(soon)) } else { found.ending };
+    Ok(Found { ending, ..found })
 }
 
 /// The answer of the axioms. A loop that waits or tries again may go round for ever, and yet through few

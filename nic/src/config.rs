@@ -111,12 +111,13 @@ pub fn wrong(get: impl Fn(&str) -> Option<String>) -> Vec<String> {
         |most: u64| move |text: &str| text.trim().parse::<u64>().is_ok_and(|number| number <= most);
     let is_one = |all: &'static [&'static str]| move |text: &str| all.contains(&text);
     let is_fault = |text: &str| Fault::named(text).is_some();
-    let rules: [Expected<'_>; 9] = [
+    let rules: [Expected<'_>; 10] = [
         (variable::PRESET, "calm, default or storm", &is_one(&["calm", "default", "storm"])),
         (variable::FAULT, "a fault that `litmus nic --list-faults` lists", &is_fault),
         (variable::PERCENT, "0 to 100", &is_number(100)),
         (variable::MOST, "nanoseconds", &is_number(u64::MAX)),
         (variable::SEED, "a number", &is_number(u64::MAX)),
+        (variable::HOST, "a number", &is_number(u64::MAX)),
         (variable::TEAR, "0 or 1", &is_one(&["0", "1"])),
         (variable::DEVICES, "1 to 64", &is_number(64)),
         (variable::PORTS, "1 to 8", &is_number(8)),
@@ -132,22 +133,26 @@ pub fn wrong(get: impl Fn(&str) -> Option<String>) -> Vec<String> {
 impl Config {
     /// Reads the variables. A value that is not valid is ignored, see [`wrong`].
     pub fn read(get: impl Fn(&str) -> Option<String>) -> Self {
-        let number = |name| get(name).and_then(|text| text.trim().parse::<u64>().ok());
-        let small = |name, most: u64| number(name).unwrap_or(1).clamp(1, most) as u16;
+        let number = |name, most| {
+            let number = get(name)?.trim().parse::<u64>().ok();
+            number.filter(|number| *number <= most)
+        };
+        let small = |name, most| number(name, most).unwrap_or(1).max(1) as u16;
         let preset = match get(variable::PRESET).as_deref() {
             Some("calm") => Preset::Calm,
             Some("storm") => Preset::Storm,
             _ => Preset::Default,
         };
         let mut knobs = Knobs::new(preset);
-        if let Some(percent) = number(variable::PERCENT) {
-            knobs.percent = percent.min(100) as u32;
+        if let Some(percent) = number(variable::PERCENT, 100) {
+            knobs.percent = percent as u32;
         }
-        if let Some(most) = number(variable::MOST) {
+        if let Some(most) = number(variable::MOST, u64::MAX) {
             knobs.most = most;
         }
         knobs.tear = get(variable::TEAR).is_some_and(|tear| tear == "1");
-        let host = number(variable::HOST).map_or(0, |host| host as u32 & crate::device::HOSTS);
+        let host =
+            number(variable::HOST, u64::MAX).map_or(0, |host| host as u32 & crate::device::HOSTS);
         knobs.fault = get(variable::FAULT).and_then(|name| Fault::named(&name));
         Self {
             devices: small(variable::DEVICES, 64),
@@ -159,7 +164,7 @@ impl Config {
             folder: get(variable::FOLDER).filter(|folder| !folder.is_empty()),
             counts: get(variable::COUNTS).filter(|folder| !folder.is_empty()),
             trace: get(variable::TRACE).filter(|folder| !folder.is_empty()),
-            seed: number(variable::SEED),
+            seed: number(variable::SEED, u64::MAX),
             knobs,
         }
     }
@@ -191,7 +196,7 @@ mod tests {
     fn what_means_nothing_is_named() {
         assert!(wrong(|_| None).is_empty());
         let bogus = wrong(|_| Some("bogus".to_owned()));
-        assert_eq!(bogus.len(), 9, "{bogus:?}");
+        assert_eq!(bogus.len(), 10, "{bogus:?}");
         let fault = "expected a fault that `litmus nic --list-faults` lists, found bogus";
         assert!(bogus.contains(&format!("{}: {fault}", variable::FAULT)));
     }

@@ -345,7 +345,9 @@ impl Report {
             return;
         }
         let Some(folder) = &config().counts else { return };
-        let counts = lock(&nic.core).engine.node.counts;
+        // The lock also keeps others from writing the same file.
+        let core = lock(&nic.core);
+        let counts = core.engine.node.counts;
         if counts != self.counts {
             (self.counts, self.time) = (counts, now);
             write_counts(folder, &counts);

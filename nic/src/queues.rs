@@ -4,7 +4,7 @@ mod completions;
 mod ring;
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::ffi::Bell;
@@ -105,86 +105,84 @@ impl Receives {
 /// A request has its place until the program has taken its completion, or that of a later request, from the
 /// completion queue. So a program that never asks for completions, or never polls, finds the queue full.
 pub struct Sends {
-    posted: Mutex<VecDeque<SendRequest>>,
-    /// The number of places in use.
-    used: AtomicUsize,
+    posted: Mutex<Posted>,
     capacity: usize,
     /// Where completions go.
     completions: Arc<CompletionQueue>,
-    completed: Mutex<Completed>,
+    /// The completions that are not known to be taken: the number of each in its queue, and that of its
+    /// request.
+    told: Mutex<VecDeque<(usize, u64)>>,
 }
 
-/// Requests that have completed, and whose places are not known to be free.
+/// Requests, by their numbers since the last reset.
 #[derive(Default)]
-struct Completed {
-    /// By the number of a completion in its queue: how many places it frees.
-    told: VecDeque<(usize, usize)>,
-    /// How many have had no completion since the last that had one.
-    silent: usize,
+struct Posted {
+    waiting: VecDeque<SendRequest>,
+    /// How many were posted.
+    count: u64,
+    /// How many of them have given their places back.
+    freed: u64,
 }
 
 impl Sends {
     /// An empty queue.
     pub fn new(capacity: usize, completions: Arc<CompletionQueue>) -> Self {
-        let (posted, completed) = (Mutex::default(), Mutex::default());
-        Self { posted, used: AtomicUsize::new(0), capacity, completions, completed }
+        Self { posted: Mutex::default(), capacity, completions, told: Mutex::default() }
     }
 
     /// Adds all requests, or none if there is not enough room; then returns false.
     pub fn post(&self, requests: Vec<SendRequest>) -> bool {
         let mut posted = lock(&self.posted);
-        let is_full = || self.used.load(Ordering::Relaxed) + requests.len() > self.capacity;
-        if is_full() {
-            self.reclaim();
+        let fits = |posted: &Posted| {
+            let used = posted.count.saturating_sub(posted.freed);
+            used + requests.len() as u64 <= self.capacity as u64
+        };
+        if !fits(&posted) {
+            self.reclaim(&mut posted);
         }
-        if is_full() {
+        if !fits(&posted) {
             return false;
         }
-        self.used.fetch_add(requests.len(), Ordering::Relaxed);
-        posted.extend(requests);
+        posted.count += requests.len() as u64;
+        posted.waiting.extend(requests);
         true
     }
 
     /// Takes at most `most` posted requests.
     pub fn take(&self, most: usize) -> Vec<SendRequest> {
         let mut posted = lock(&self.posted);
-        let taken = most.min(posted.len());
-        posted.drain(..taken).collect()
+        let taken = most.min(posted.waiting.len());
+        posted.waiting.drain(..taken).collect()
     }
 
-    /// Notes that a request has completed, and adds its completion to the queue, if it has one. Requests
-    /// complete in order.
+    /// Adds the completion of the request with this number to the queue.
     ///
     /// # Errors
-    /// The completion was lost.
-    pub fn complete(&self, completion: Option<Completion>) -> Result<(), Overrun> {
+    /// It was lost.
+    pub fn complete(&self, request: u64, completion: Completion) -> Result<(), Overrun> {
         // Whoever takes the completion may post at once, and then waits here.
-        let mut completed = lock(&self.completed);
-        completed.silent += 1;
-        if let Some(completion) = completion {
-            let number = self.completions.push(completion)?;
-            let places = std::mem::take(&mut completed.silent);
-            completed.told.push_back((number, places));
-        }
+        let mut told = lock(&self.told);
+        let number = self.completions.push(completion)?;
+        told.push_back((number, request));
         Ok(())
     }
 
-    /// Frees the places of requests whose completions the program has taken.
-    fn reclaim(&self) {
+    /// Frees the places of requests whose completions the program has taken, and of those before them.
+    fn reclaim(&self, posted: &mut Posted) {
         let taken = self.completions.taken();
-        let mut completed = lock(&self.completed);
-        while let Some((number, places)) = completed.told.front().copied()
+        let mut told = lock(&self.told);
+        while let Some((number, request)) = told.front().copied()
             && number < taken
         {
-            self.used.fetch_sub(places, Ordering::Relaxed);
-            completed.told.pop_front();
+            posted.freed = posted.freed.max(request + 1);
+            told.pop_front();
         }
     }
 
     /// Removes all requests.
     pub fn clear(&self) {
-        lock(&self.posted).clear();
-        *lock(&self.completed) = Completed::default();
-        self.used.store(0, Ordering::Relaxed);
+        let mut posted = lock(&self.posted);
+        *posted = Posted::default();
+        lock(&self.told).clear();
     }
 }

@@ -3,8 +3,6 @@
 
 use std::sync::Mutex;
 
-use crate::queues::lock;
-
 /// Shorter data is allocated as usual.
 const SHORTEST: usize = 1 << 12;
 /// The most bytes that are kept.
@@ -18,6 +16,7 @@ struct Spare {
     bytes: usize,
 }
 
+/// After `fork`, it may be locked for ever. So nobody waits for it.
 static SPARE: Mutex<Spare> = Mutex::new(Spare { buffers: Vec::new(), bytes: 0 });
 
 /// A buffer of this length. Its bytes are those of earlier data, or 0: all of them are to be overwritten.
@@ -40,7 +39,7 @@ fn room(capacity: usize) -> Vec<u8> {
     if capacity < SHORTEST {
         return Vec::with_capacity(capacity);
     }
-    let mut spare = lock(&SPARE);
+    let Ok(mut spare) = SPARE.try_lock() else { return Vec::with_capacity(capacity) };
     // The last one is most likely in the caches. If it is too short, others probably are, too.
     let last = spare.buffers.pop();
     spare.bytes -= last.as_ref().map_or(0, Vec::capacity);
@@ -52,7 +51,7 @@ pub fn give(buffer: Vec<u8>) {
     if buffer.capacity() < SHORTEST {
         return;
     }
-    let mut spare = lock(&SPARE);
+    let Ok(mut spare) = SPARE.try_lock() else { return };
     if spare.bytes + buffer.capacity() <= MOST {
         spare.bytes += buffer.capacity();
         spare.buffers.push(buffer);

@@ -376,7 +376,11 @@ impl Counts {
     /// What all processes have done, up to the seed.
     fn summary(&self) -> String {
         let files = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let texts = files.filter_map(|file| std::fs::read(file.path()).ok());
+        // Others are being written.
+        let files = files
+            .map(|file| file.path())
+            .filter(|path| path.extension() == Some(OsStr::new("json")));
+        let texts = files.filter_map(|path| std::fs::read(path).ok());
         let all: Vec<Json> = texts.filter_map(|text| serde_json::from_slice(&text).ok()).collect();
         if all.is_empty() {
             return "nobody sent anything · ".to_owned();

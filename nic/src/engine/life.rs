@@ -29,8 +29,7 @@ pub fn flush(pair: &mut Pair, node: &mut Node) {
     pair.requester.sent = 0;
     for entry in take(&mut pair.requester.pipe) {
         let completion = Some(pair.completion(&entry.request, Status::Flushed, 0));
-        let (number, frees, due) = (entry.number, !entry.freed, node.now);
-        let notice = LocalEntry::Notice { number, completion, frees, due };
+        let notice = LocalEntry::Notice { number: entry.number, completion, due: node.now };
         pair.requester.wb_local.push_back(notice);
     }
     flush_posted(pair, node);
@@ -42,7 +41,7 @@ pub fn flush_posted(pair: &mut Pair, node: &mut Node) {
         let completion = Some(pair.completion(&request, Status::Flushed, 0));
         let (number, due) = (pair.requester.next, node.now);
         pair.requester.next += 1;
-        let notice = LocalEntry::Notice { number, completion, frees: true, due };
+        let notice = LocalEntry::Notice { number, completion, due };
         pair.requester.wb_local.push_back(notice);
     }
     if pair.receives.shared {

@@ -119,8 +119,6 @@ pub struct Entry {
     pub request: SendRequest,
     /// Whether an rfence stands before it.
     pub fence: bool,
-    /// Whether its place in the send queue is free already.
-    pub freed: bool,
     /// Whether it is sent once more before it completes.
     pub again: bool,
     /// The progress of the request.
@@ -167,8 +165,6 @@ pub enum LocalEntry {
         number: u64,
         /// The completion for the program, if any.
         completion: Option<Completion>,
-        /// Whether it frees the request's place in the send queue.
-        frees: bool,
         /// The earliest time at which it may become visible.
         due: u64,
     },

@@ -132,28 +132,17 @@ pub fn issue(pair: &mut Pair, node: &mut Node, mut request: SendRequest) {
         Payload::Memory(_) => Stage::Put,
     };
     let fence = request.fence && !node.knobs.has(Fault::RfenceIgnored);
-    let mut freed = false;
     if node.knobs.has(Fault::CompletionAtIssue) && !fetches {
         if request.signaled {
-            // The program takes it, and may post before the notice comes.
-            freed = true;
             let completion = pair.completion(&request, Status::Success, 0);
-            complete(pair, node, Some(completion));
+            complete(pair, node, number, completion);
             node.note(pair.own(number), || Traced::completed(Status::Success));
         }
         request.signaled = false;
         node.counts.faults += 1;
     }
     let due = node.due(pair.number, Delay::Source);
-    pair.requester.pipe.push_back(Entry {
-        number,
-        request,
-        fence,
-        freed,
-        again: false,
-        stage,
-        due,
-    });
+    pair.requester.pipe.push_back(Entry { number, request, fence, again: false, stage, due });
 }
 
 /// Rule 1.
@@ -314,7 +303,7 @@ pub fn answer(pair: &mut Pair, node: &mut Node, index: usize) {
     let shown = entry.request.signaled || status != Status::Success;
     let completion = shown.then(|| pair.completion(&entry.request, status, fetched));
     let due = node.due(pair.number, Delay::Landing);
-    let notice = LocalEntry::Notice { number, completion, frees: !entry.freed, due };
+    let notice = LocalEntry::Notice { number, completion, due };
     pair.requester.wb_local.push_back(notice);
     if status != Status::Success {
         node.counts.failures += 1;
@@ -357,19 +346,19 @@ pub fn take_effect(pair: &Pair, node: &mut Node, entry: LocalEntry) {
             });
             spare::give(bytes);
         }
-        LocalEntry::Notice { number, completion, frees, .. } => {
+        LocalEntry::Notice { number, completion, .. } => {
             let status = completion.map_or(Status::Success, |completion| completion.status);
             node.note(pair.own(number), || Traced::completed(status));
-            if frees {
-                complete(pair, node, completion);
+            if let Some(completion) = completion {
+                complete(pair, node, number, completion);
             }
         }
     }
 }
 
-/// A request is complete, and the program is told so if it asked for that.
-fn complete(pair: &Pair, node: &mut Node, completion: Option<Completion>) {
-    if pair.sends.complete(completion) == Err(Overrun { is_first: true }) {
+/// Tells the program that a request of this number is complete.
+fn complete(pair: &Pair, node: &mut Node, number: u64, completion: Completion) {
+    if pair.sends.complete(number, completion) == Err(Overrun { is_first: true }) {
         node.events.push((pair.number, Event::SendCompletionsOverran));
     }
 }

@@ -30,11 +30,6 @@ impl Ring {
         self.added.load(Ordering::Acquire).wrapping_sub(self.taken.load(Ordering::Acquire))
     }
 
-    /// The number of completions that were ever taken.
-    pub fn taken(&self) -> usize {
-        self.taken.load(Ordering::Acquire)
-    }
-
     /// Adds a completion. Returns false if there is no room.
     pub fn push(&self, completion: Completion) -> bool {
         let added = self.added.load(Ordering::Relaxed);

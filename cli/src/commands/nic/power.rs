@@ -47,10 +47,10 @@ pub struct Arguments {
     #[arg(long = "preset", value_name = "NAME")]
     presets: Vec<Preset>,
     /// Measure weak outcomes with the preset `default` and these options of `litmus nic`
-    #[arg(long = "nic", value_name = "OPTIONS", value_parser = with::words, allow_hyphen_values = true)]
+    #[arg(long = "nic", value_name = "OPTIONS", value_parser = with::of_nic, allow_hyphen_values = true)]
     nic: Vec<Words>,
     /// Measure weak outcomes with the preset `default` and these options of `litmus run`
-    #[arg(long = "run", value_name = "OPTIONS", value_parser = with::words, allow_hyphen_values = true)]
+    #[arg(long = "run", value_name = "OPTIONS", value_parser = with::of_run, allow_hyphen_values = true)]
     run: Vec<Words>,
     /// Measure how often this fault is found; all, unless --preset, --nic or --run say otherwise
     #[arg(long = "fault", value_name = "NAME", value_parser = fault_or_all)]
@@ -136,6 +136,13 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         return Failure::unwritable(&arguments.output, error).tell(terminal);
     }
     let nics = nics(arguments);
+    let mut names: Vec<String> = nics.iter().map(Nic::name).collect();
+    names.sort_unstable();
+    if let Some(same) = names.windows(2).find(|two| two[0] == two[1]) {
+        let message =
+            format!("two measurements have the name {}: ask for them one by one", same[0]);
+        return terminal.usage_error(&message);
+    }
     let stop = stop_on_signal();
     for (index, nic) in nics.iter().enumerate() {
         let record = arguments.output.join(nic.name() + ".jsonl");

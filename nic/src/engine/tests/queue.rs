@@ -2,11 +2,14 @@
 
 use super::*;
 
-fn post(world: &mut World, signaled: bool) -> bool {
+fn request(world: &World, signaled: bool) -> SendRequest {
     let operation = Operation::Write { remote: world.remote(8), immediate: None };
     let payload = Payload::Inline(vec![0; 8]);
-    let request =
-        SendRequest { id: 0, operation, payload, fence: false, signaled, solicited: false };
+    SendRequest { id: 0, operation, payload, fence: false, signaled, solicited: false }
+}
+
+fn post(world: &mut World, signaled: bool) -> bool {
+    let request = request(world, signaled);
     let (pair, _) = world.engine.pair(1).expect("there are four");
     pair.sends.post(vec![request])
 }
@@ -37,6 +40,25 @@ fn a_completion_frees_the_places_of_those_before_that_have_none() {
     // From now on, nothing frees a place: no request asks for a completion.
     world.settle();
     assert!(world.poll(1).is_none() && !post(&mut world, false));
+}
+
+/// A queue pair that is reset takes its completions out of the middle of a queue that others use.
+#[test]
+fn places_do_not_depend_on_completions_of_others() {
+    let mut world = World::new(1, None);
+    let queue = Arc::clone(&world.engine.look(1).expect("there are four").send_cq);
+    assert!((0..16).all(|_| post(&mut world, true)));
+    world.settle();
+    let other = Completion { queue_pair: 9, ..completion(&world) };
+    assert!((0..8).all(|_| queue.push(other).is_ok()));
+    queue.forget(9);
+    assert!(!post(&mut world, true), "its own are all there");
+    assert!(world.poll(1).is_some() && post(&mut world, true) && !post(&mut world, true));
+}
+
+fn completion(world: &World) -> Completion {
+    let pair = world.engine.look(1).expect("there are four");
+    pair.completion(&request(world, true), Status::Success, 8)
 }
 
 /// The events of queue pair 1 since the last time.

@@ -101,7 +101,10 @@ fn enter(pair: &mut Pair, node: &mut Node, state: State, tells: bool) {
         State::ReadyToSend if pair.state == State::ReadyToReceive => {
             pair.requester.session = node.random.next() as u32;
         }
-        State::SendQueueDrained => pair.tells_drained = tells,
+        State::SendQueueDrained => {
+            // What was asked for before holds, until it has come.
+            pair.tells_drained = tells || (pair.tells_drained && pair.state == state);
+        }
         _ => {}
     }
     pair.state = state;

@@ -9,16 +9,41 @@ pub struct Words {
     words: Vec<String>,
 }
 
-/// Takes a text apart, as a shell does.
+/// What `litmus nic power` sets itself.
+const OF_NIC: &[&str] = &["--preset", "--seed", "--fault", "--network", "--library", "--"];
+const OF_RUN: &[&str] =
+    &["--backend", "--seed", "-n", "--iterations", "--record", "--resume", "-o", "--output", "--"];
+
+/// Options of `litmus nic`, as in a shell.
 ///
 /// # Errors
-/// A quote that is not closed, and no words.
-pub fn words(text: &str) -> Result<Words, String> {
+/// A quote that is not closed, no words, and options that are set anyway.
+pub fn of_nic(text: &str) -> Result<Words, String> {
+    words(text, OF_NIC)
+}
+
+/// Options of `litmus run`.
+///
+/// # Errors
+/// As [`of_nic`].
+pub fn of_run(text: &str) -> Result<Words, String> {
+    words(text, OF_RUN)
+}
+
+fn words(text: &str, taken: &[&str]) -> Result<Words, String> {
     let words = shlex::split(text).ok_or("expected options, found a quote that is not closed")?;
     if words.is_empty() {
         return Err("expected options, found nothing".to_owned());
     }
-    Ok(Words { text: text.to_owned(), words })
+    let is_taken = |word: &&String| {
+        let name = word.split('=').next().unwrap_or_default();
+        let is_short = |one: &&&str| !one.starts_with("--") && !name.starts_with("--");
+        taken.contains(&name) || taken.iter().filter(is_short).any(|one| name.starts_with(one))
+    };
+    match words.iter().find(is_taken) {
+        Some(word) => Err(format!("expected other options, found {word}, which power sets itself")),
+        None => Ok(Words { text: text.to_owned(), words }),
+    }
 }
 
 /// Options of one of the two programs that run the tests.
@@ -81,15 +106,26 @@ mod tests {
 
     #[test]
     fn options_are_words_as_in_a_shell() {
-        assert!(words("--delay '10").is_err());
-        assert!(words(" ").is_err());
-        let found = words("--delay 10 --tear").unwrap_or_else(|why| panic!("{why}"));
+        assert!(of_nic("--delay '10").is_err());
+        assert!(of_nic(" ").is_err());
+        let found = of_nic("--delay 10 --tear").unwrap_or_else(|why| panic!("{why}"));
         assert_eq!(found.words, ["--delay", "10", "--tear"]);
     }
 
     #[test]
+    fn what_is_set_anyway_is_refused() {
+        for text in ["--seed 1", "--fault=rmw-twice", "--tear --preset calm", "-- ls"] {
+            assert!(of_nic(text).is_err(), "{text}");
+        }
+        for text in ["-n 5", "-n5", "--backend=sim", "--spread 0 -o there"] {
+            assert!(of_run(text).is_err(), "{text}");
+        }
+        assert!(of_run("--preset calm --no-shuffle").is_ok());
+    }
+
+    #[test]
     fn those_of_both_programs_are_told_apart_and_none_is_taken_twice() {
-        let delay = words("--delay 10").unwrap_or_else(|why| panic!("{why}"));
+        let delay = of_nic("--delay 10").unwrap_or_else(|why| panic!("{why}"));
         let all = all(&[delay.clone(), delay.clone()], &[delay]);
         let names: Vec<String> = all.iter().map(With::file_name).collect();
         assert_eq!(names, ["nic_--delay_10", "run_--delay_10"]);
