@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::ring::Ring;
+use super::ring::{Ring, unpack};
 use super::{Channel, lock};
 use crate::request::{Completion, Status};
 
@@ -30,6 +30,8 @@ struct Entries {
     list: VecDeque<(usize, Completion)>,
     /// How many were ever added.
     added: usize,
+    /// What the numbers of those in the ring are more than the ring's own count.
+    ahead: usize,
     armed: Armed,
 }
 
@@ -39,8 +41,6 @@ pub struct CompletionQueue {
     entries: Mutex<Entries>,
     /// The length of the list.
     listed: AtomicUsize,
-    /// The number of the first that is in the ring, or else in the list, or else of the next.
-    taken: AtomicUsize,
     /// Held by the thread that takes completions, if several threads may.
     turn: Option<Mutex<()>>,
     capacity: AtomicUsize,
@@ -58,7 +58,6 @@ impl CompletionQueue {
             ring: Ring::new(capacity),
             entries: Mutex::new(Entries::default()),
             listed: AtomicUsize::new(0),
-            taken: AtomicUsize::new(0),
             turn: Some(Mutex::new(())),
             capacity: AtomicUsize::new(capacity),
             overrun: AtomicBool::new(false),
@@ -90,6 +89,9 @@ impl CompletionQueue {
         }
         let number = entries.added;
         entries.added += 1;
+        if entries.list.is_empty() && self.ring.len() == 0 {
+            entries.ahead = number.wrapping_sub(self.ring.taken());
+        }
         if !entries.list.is_empty() || !self.ring.push(completion) {
             entries.list.push_back((number, completion));
             self.listed.store(entries.list.len(), Ordering::Release);
@@ -108,14 +110,15 @@ impl CompletionQueue {
         Ok(number)
     }
 
-    /// All with smaller numbers were taken or removed.
+    /// The number of the first that can be taken, or else of the next: all before were taken or removed. This
+    /// takes a lock, so that a poll need not count.
     pub fn taken(&self) -> usize {
-        self.taken.load(Ordering::Acquire)
-    }
-
-    /// One was taken from the ring. Only one thread at a time takes some, so this needs no locked instruction.
-    fn one_taken(&self) {
-        self.taken.store(self.taken.load(Ordering::Relaxed) + 1, Ordering::Release);
+        let entries = lock(&self.entries);
+        match (self.ring.len(), entries.list.front()) {
+            (0, Some((number, _))) => *number,
+            (0, None) => entries.added,
+            _ => self.ring.taken().wrapping_add(entries.ahead),
+        }
     }
 
     /// Takes at most `most` completions, and passes each to `each`.
@@ -127,10 +130,9 @@ impl CompletionQueue {
         let _turn = self.turn.as_ref().map(lock);
         let mut taken = 0;
         while taken < most
-            && let Some(completion) = self.ring.pop()
+            && let Some(words) = self.ring.pop_packed()
         {
-            self.one_taken();
-            each(taken, completion);
+            each(taken, unpack(words));
             taken += 1;
         }
         match self.listed.load(Ordering::Acquire) {
@@ -141,6 +143,7 @@ impl CompletionQueue {
 
     /// The same, after this many were taken.
     #[cold]
+    #[inline(never)]
     fn poll_listed(
         &self,
         mut taken: usize,
@@ -155,20 +158,8 @@ impl CompletionQueue {
             each(taken, completion);
             taken += 1;
         }
-        self.count_taken(&entries);
         self.listed.store(entries.list.len(), Ordering::Release);
         taken
-    }
-
-    /// Notes what was taken, by who holds the entries: none is added meanwhile.
-    fn count_taken(&self, entries: &Entries) {
-        let first = match (self.ring.len(), entries.list.front()) {
-            (0, Some((number, _))) => *number,
-            (0, None) => entries.added,
-            // Those in the ring were added one after another, and those of the list after them.
-            (count, next) => next.map_or(entries.added, |(number, _)| *number) - count,
-        };
-        self.taken.store(first, Ordering::Release);
     }
 
     /// Requests an event for the next completion, or only for the next that is solicited or failed.
@@ -197,9 +188,9 @@ impl CompletionQueue {
         // A poll that finds the ring empty waits for its turn.
         self.listed.store(self.ring.len() + entries.list.len(), Ordering::Release);
         let listed = std::mem::take(&mut entries.list);
-        let all = (self.taken()..).zip(std::iter::from_fn(|| self.ring.pop())).chain(listed);
+        let first = self.ring.taken().wrapping_add(entries.ahead);
+        let all = (first..).zip(std::iter::from_fn(|| self.ring.pop())).chain(listed);
         entries.list = all.filter(|(_, one)| one.queue_pair != queue_pair).collect();
-        self.count_taken(&entries);
         self.listed.store(entries.list.len(), Ordering::Release);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::request::{Completion, Sender, Status};
 
 /// The words of a completion.
-const WORDS: usize = 4;
+pub const WORDS: usize = 4;
 /// How many completions a ring has room for, at most.
 const MOST: usize = 256;
 
@@ -30,6 +30,11 @@ impl Ring {
         self.added.load(Ordering::Acquire).wrapping_sub(self.taken.load(Ordering::Acquire))
     }
 
+    /// The number of completions that were ever taken.
+    pub fn taken(&self) -> usize {
+        self.taken.load(Ordering::Acquire)
+    }
+
     /// Adds a completion. Returns false if there is no room.
     pub fn push(&self, completion: Completion) -> bool {
         let added = self.added.load(Ordering::Relaxed);
@@ -45,8 +50,15 @@ impl Ring {
     }
 
     /// Takes the oldest completion.
-    #[inline]
     pub fn pop(&self) -> Option<Completion> {
+        self.pop_packed().map(unpack)
+    }
+
+    /// The same, packed. A poll must store little: what a thread has written shows late only if it still is in
+    /// its store buffer, which has some sixty places, and what is stored in parts and loaded as a whole waits
+    /// until that is empty.
+    #[inline]
+    pub fn pop_packed(&self) -> Option<[u64; WORDS]> {
         let taken = self.taken.load(Ordering::Relaxed);
         if taken == self.added.load(Ordering::Acquire) {
             return None;
@@ -54,7 +66,7 @@ impl Ring {
         let slot = &self.slots[taken % self.slots.len()];
         let words = std::array::from_fn(|at| slot[at].load(Ordering::Relaxed));
         self.taken.store(taken.wrapping_add(1), Ordering::Release);
-        Some(unpack(words))
+        Some(words)
     }
 }
 
@@ -83,7 +95,8 @@ fn pack(completion: Completion) -> [u64; WORDS] {
     [completion.id, kind, two(completion.bytes, completion.queue_pair), numbers]
 }
 
-fn unpack([id, kind, bytes, numbers]: [u64; WORDS]) -> Completion {
+#[inline]
+pub fn unpack([id, kind, bytes, numbers]: [u64; WORDS]) -> Completion {
     let (low, high) = (|word: u64| word as u32, |word: u64| (word >> 32) as u32);
     let has = |flag: u64| kind & flag != 0;
     let sender =
