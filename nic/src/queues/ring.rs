@@ -54,9 +54,9 @@ impl Ring {
         self.pop_packed().map(unpack)
     }
 
-    /// The same, packed. A poll must store little: what a thread has written shows late only if it still is in
-    /// its store buffer, which has some sixty places, and what is stored in parts and loaded as a whole waits
-    /// until that is empty.
+    /// The same, packed. A poll must store little: what a thread has written shows late only if it still is
+    /// in its store buffer, which has some sixty places; and a load of what was stored in parts waits until
+    /// that is empty.
     #[inline]
     pub fn pop_packed(&self) -> Option<[u64; WORDS]> {
         let taken = self.taken.load(Ordering::Relaxed);
