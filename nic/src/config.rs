@@ -1,5 +1,8 @@
 //! The settings in the environment: the number of devices, how weak they are, and the fault.
 
+use std::cell::RefCell;
+use std::ops::RangeInclusive;
+
 use crate::fault::Fault;
 
 /// How weak the NIC is.
@@ -102,81 +105,92 @@ pub mod variable {
     pub const FAULT: &str = "LITMUS_NIC_FAULT";
 }
 
-/// A variable, what its value is expected to be, and whether it is.
-type Expected<'a> = (&'a str, &'a str, &'a dyn Fn(&str) -> bool);
-
-/// Values that mean nothing, and so are ignored: `LITMUS_NIC_FAULT: expected a fault, found x`.
-pub fn wrong(get: impl Fn(&str) -> Option<String>) -> Vec<String> {
-    let is_number =
-        |most: u64| move |text: &str| text.trim().parse::<u64>().is_ok_and(|number| number <= most);
-    let is_one = |all: &'static [&'static str]| move |text: &str| all.contains(&text);
-    let is_fault = |text: &str| Fault::named(text).is_some();
-    let rules: [Expected<'_>; 10] = [
-        (variable::PRESET, "calm, default or storm", &is_one(&["calm", "default", "storm"])),
-        (variable::FAULT, "a fault that `litmus nic --list-faults` lists", &is_fault),
-        (variable::PERCENT, "0 to 100", &is_number(100)),
-        (variable::MOST, "nanoseconds", &is_number(u64::MAX)),
-        (variable::SEED, "a number", &is_number(u64::MAX)),
-        (variable::HOST, "a number", &is_number(u64::MAX)),
-        (variable::TEAR, "0 or 1", &is_one(&["0", "1"])),
-        (variable::DEVICES, "1 to 64", &is_number(64)),
-        (variable::PORTS, "1 to 8", &is_number(8)),
-        (variable::LINK, "ethernet or infiniband", &is_one(&["ethernet", "infiniband"])),
-    ];
-    let check = |(name, expected, is_right): Expected<'_>| {
-        let text = get(name).filter(|text| !text.is_empty() && !is_right(text))?;
-        Some(format!("{name}: expected {expected}, found {text}"))
-    };
-    rules.into_iter().filter_map(check).collect()
-}
-
 impl Config {
-    /// Reads the variables. A value that is not valid is ignored, see [`wrong`].
-    pub fn read(get: impl Fn(&str) -> Option<String>) -> Self {
-        let number = |name, most| {
-            let number = get(name)?.trim().parse::<u64>().ok();
-            number.filter(|number| *number <= most)
-        };
-        let small = |name, most| number(name, most).unwrap_or(1).max(1) as u16;
-        let preset = match get(variable::PRESET).as_deref() {
-            Some("calm") => Preset::Calm,
-            Some("storm") => Preset::Storm,
-            _ => Preset::Default,
-        };
-        let mut knobs = Knobs::new(preset);
-        if let Some(percent) = number(variable::PERCENT, 100) {
+    /// Reads the variables. A value that means nothing is ignored; these are returned, too:
+    /// `LITMUS_NIC_FAULT: expected a fault …, found x`.
+    pub fn read(get: impl Fn(&str) -> Option<String>) -> (Self, Vec<String>) {
+        let read = Reader { get, wrong: RefCell::default() };
+        let presets =
+            [("calm", Preset::Calm), ("default", Preset::Default), ("storm", Preset::Storm)];
+        let preset = read.one_of(variable::PRESET, "calm, default or storm", &presets);
+        let mut knobs = Knobs::new(preset.unwrap_or(Preset::Default));
+        if let Some(percent) = read.number(variable::PERCENT, "0 to 100", 0..=100) {
             knobs.percent = percent as u32;
         }
-        if let Some(most) = number(variable::MOST, u64::MAX) {
+        if let Some(most) = read.number(variable::MOST, "nanoseconds", 0..=u64::MAX) {
             knobs.most = most;
         }
-        knobs.tear = get(variable::TEAR).is_some_and(|tear| tear == "1");
-        let host =
-            number(variable::HOST, u64::MAX).map_or(0, |host| host as u32 & crate::device::HOSTS);
-        knobs.fault = get(variable::FAULT).and_then(|name| Fault::named(&name));
-        Self {
-            devices: small(variable::DEVICES, 64),
-            ports: small(variable::PORTS, 8),
+        let switch = [("0", false), ("1", true)];
+        knobs.tear = read.one_of(variable::TEAR, "0 or 1", &switch).unwrap_or(false);
+        let fault = "a fault that `litmus nic --list-faults` lists";
+        knobs.fault = read.value(variable::FAULT, fault, Fault::named);
+        let host = read.number(variable::HOST, "a number", 0..=u64::MAX);
+        let host = host.map_or(0, |host| host as u32 & crate::device::HOSTS);
+        let links = [("ethernet", true), ("infiniband", false)];
+        let ethernet = read.one_of(variable::LINK, "ethernet or infiniband", &links);
+        let config = Self {
+            devices: read.number(variable::DEVICES, "1 to 64", 1..=64).unwrap_or(1) as u16,
+            ports: read.number(variable::PORTS, "1 to 8", 1..=8).unwrap_or(1) as u16,
             // A LID does not say which host it is of.
-            ethernet: host != 0 || get(variable::LINK).is_some_and(|link| link == "ethernet"),
+            ethernet: host != 0 || ethernet.unwrap_or(false),
             host,
-            network: get(variable::NETWORK).unwrap_or_default(),
-            folder: get(variable::FOLDER).filter(|folder| !folder.is_empty()),
-            counts: get(variable::COUNTS).filter(|folder| !folder.is_empty()),
-            trace: get(variable::TRACE).filter(|folder| !folder.is_empty()),
-            seed: number(variable::SEED, u64::MAX),
+            network: read.text(variable::NETWORK).unwrap_or_default(),
+            folder: read.text(variable::FOLDER),
+            counts: read.text(variable::COUNTS),
+            trace: read.text(variable::TRACE),
+            seed: read.number(variable::SEED, "a number", 0..=u64::MAX),
             knobs,
+        };
+        (config, read.wrong.into_inner())
+    }
+}
+
+/// Reads variables, and notes the values that mean nothing.
+struct Reader<G> {
+    get: G,
+    wrong: RefCell<Vec<String>>,
+}
+
+impl<G: Fn(&str) -> Option<String>> Reader<G> {
+    /// The text of a variable that is set, and not to nothing.
+    fn text(&self, name: &str) -> Option<String> {
+        (self.get)(name).filter(|text| !text.is_empty())
+    }
+
+    fn value<T>(
+        &self,
+        name: &str,
+        expected: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        let text = self.text(name)?;
+        let value = parse(&text);
+        if value.is_none() {
+            self.wrong.borrow_mut().push(format!("{name}: expected {expected}, found {text}"));
         }
+        value
+    }
+
+    fn one_of<T: Copy>(&self, name: &str, expected: &str, all: &[(&str, T)]) -> Option<T> {
+        let find =
+            |text: &str| all.iter().find(|(known, _)| *known == text).map(|(_, value)| *value);
+        self.value(name, expected, find)
+    }
+
+    fn number(&self, name: &str, expected: &str, range: RangeInclusive<u64>) -> Option<u64> {
+        let parse = |text: &str| text.trim().parse().ok().filter(|number| range.contains(number));
+        self.value(name, expected, parse)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Config, Preset, variable, wrong};
+    use super::{Config, Preset, variable};
 
     #[test]
     fn nothing_said_is_one_device_and_what_is_said_counts() {
-        let config = Config::read(|_| None);
+        let (config, wrong) = Config::read(|_| None);
+        assert!(wrong.is_empty());
         assert_eq!((config.devices, config.ports, config.seed), (1, 1, None));
         assert_eq!(config.knobs.preset, Preset::Default);
         let said = |name: &str| match name {
@@ -186,16 +200,15 @@ mod tests {
             variable::SEED => Some("not a number".to_owned()),
             _ => None,
         };
-        let config = Config::read(said);
+        let (config, wrong) = Config::read(said);
         assert_eq!((config.devices, config.knobs.most, config.seed), (3, 5, None));
         assert_eq!(config.knobs.preset, Preset::Storm);
-        assert_eq!(wrong(said), ["LITMUS_NIC_SEED: expected a number, found not a number"]);
+        assert_eq!(wrong, ["LITMUS_NIC_SEED: expected a number, found not a number"]);
     }
 
     #[test]
     fn what_means_nothing_is_named() {
-        assert!(wrong(|_| None).is_empty());
-        let bogus = wrong(|_| Some("bogus".to_owned()));
+        let bogus = Config::read(|_| Some("bogus".to_owned())).1;
         assert_eq!(bogus.len(), 10, "{bogus:?}");
         let fault = "expected a fault that `litmus nic --list-faults` lists, found bogus";
         assert!(bogus.contains(&format!("{}: {fault}", variable::FAULT)));

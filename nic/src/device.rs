@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn every_port_of_every_host_has_its_own_addresses() {
-        let config = Config { devices: 3, ports: 2, host: 7, ..Config::read(|_| None) };
+        let config = Config { devices: 3, ports: 2, host: 7, ..Config::read(|_| None).0 };
         for device in 0..3 {
             for port in 1..=2 {
                 let number = port_number(&config, device, port).expect("there is this port");

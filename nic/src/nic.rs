@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, Once, OnceLock};
 use std::time::{Duration, Instant};
 
-use crate::config::{Config, wrong};
+use crate::config::Config;
 use crate::counts::Counts;
 use crate::device;
 use crate::engine::mood::Mood;
@@ -76,9 +76,9 @@ struct Core {
 pub fn config() -> &'static Config {
     static CONFIG: OnceLock<Config> = OnceLock::new();
     CONFIG.get_or_init(|| {
-        let get = |name: &str| std::env::var(name).ok();
-        wrong(get).iter().for_each(|wrong| say(&format!("litmus nic: {wrong}; it is ignored\n")));
-        Config::read(get)
+        let (config, wrong) = Config::read(|name| std::env::var(name).ok());
+        wrong.iter().for_each(|wrong| say(&format!("litmus nic: {wrong}; it is ignored\n")));
+        config
     })
 }
 

@@ -372,7 +372,7 @@ mod tests {
 
     fn config(network: &str) -> Config {
         let name = format!("test-{network}-{}", std::process::id());
-        Config { network: name, ..Config::read(|_| None) }
+        Config { network: name, ..Config::read(|_| None).0 }
     }
 
     /// A queue pair of a process.
