@@ -304,8 +304,8 @@ pub fn explained<'q>(
     }
 }
 
-/// The answer of the machine where it soon knows all outcomes, or shows so many that to go on takes less time
-/// than to ask the axioms. Else that of the axioms.
+/// Asks the machine first. Its answer counts if few states are all of them, or if they have so many outcomes
+/// that exploring on takes less time than smt. If not, the axioms are asked.
 fn auto(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, Refusal> {
     let is_all = |found: &Found| found.allowed.complete.is_some();
     match quickly(test, model, request) {
@@ -323,10 +323,9 @@ fn many(test: &Test, model: &Model, request: &Request<'_>, soon: Found) -> Resul
     // Half of the time is for the axioms.
     let halved = |end: Instant| Instant::now() + end.saturating_duration_since(Instant::now()) / 2;
     limits.deadline = limits.deadline.map(halved);
-    let max_states = Some(request.max_states.unwrap_or(STATES_OF_AUTO));
     let memory = Some(request.memory.unwrap_or(MANY_BYTES).min(MANY_BYTES));
-    let longer = Request { max_states, memory, limits, ..request.clone() };
-    let Ok(explored) = explore(test, model, &longer) else {
+    let longer = Request { memory, limits, ..request.clone() };
+    let Some(Ok(explored)) = at_length(test, model, &longer) else {
         return axioms(test, model, request, Some(soon));
     };
     if explored.allowed.complete.is_some() {

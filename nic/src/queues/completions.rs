@@ -81,7 +81,7 @@ impl CompletionQueue {
     /// Adds a completion. Returns how many were added before.
     ///
     /// # Errors
-    /// There is no room, and it is lost.
+    /// [`Overrun`] if the queue is full: the completion is lost.
     pub fn push(&self, completion: Completion) -> Result<usize, Overrun> {
         let mut entries = lock(&self.entries);
         if self.ring.len() + entries.list.len() >= self.capacity.load(Ordering::Relaxed) {
@@ -143,7 +143,6 @@ impl CompletionQueue {
 
     /// The same, after this many were taken.
     #[cold]
-    #[inline(never)]
     fn poll_listed(
         &self,
         mut taken: usize,

@@ -95,6 +95,7 @@ fn pack(completion: Completion) -> [u64; WORDS] {
     [completion.id, kind, two(completion.bytes, completion.queue_pair), numbers]
 }
 
+/// The completion that these words are of.
 #[inline]
 pub fn unpack([id, kind, bytes, numbers]: [u64; WORDS]) -> Completion {
     let (low, high) = (|word: u64| word as u32, |word: u64| (word >> 32) as u32);

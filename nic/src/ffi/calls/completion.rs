@@ -206,7 +206,7 @@ fn entry(completion: Completion) -> ibv_wc {
         src_qp: completion.sender.map_or(0, |sender| sender.queue_pair),
         wc_flags: flags(&completion),
         pkey_index: 0,
-        slid: sender_lid(&completion),
+        slid: lid(&completion),
         sl: 0,
         dlid_path_bits: 0,
     }
@@ -219,14 +219,8 @@ fn flags(completion: &Completion) -> u32 {
 }
 
 /// The local identifier of a datagram's sender.
-fn sender_lid(completion: &Completion) -> u16 {
-    completion.sender.map_or(0, |sender| lid(sender.port))
-}
-
-#[cold]
-#[inline(never)]
-fn lid(port: u16) -> u16 {
-    device::lid(config(), port)
+fn lid(completion: &Completion) -> u16 {
+    completion.sender.map_or(0, |sender| device::lid(config(), sender.port))
 }
 
 /// Called if there is no completion: the NIC and other threads may need the core.
@@ -369,7 +363,7 @@ unsafe extern "C" fn read_src_qp(cq: *mut ibv_cq_ex) -> u32 {
 
 unsafe extern "C" fn read_slid(cq: *mut ibv_cq_ex) -> u32 {
     // SAFETY: the program has the queue from `create_cq_ex`.
-    unsafe { current(cq) }.map_or(0, |completion| u32::from(sender_lid(&completion)))
+    unsafe { current(cq) }.map_or(0, |completion| u32::from(lid(&completion)))
 }
 
 unsafe extern "C" fn read_wc_flags(cq: *mut ibv_cq_ex) -> u32 {
