@@ -52,7 +52,9 @@ enum Call {
 #[derive(Clone, Default)]
 struct Memory {
     word: u64,
+    /// All items that were ever pushed, and how many of them were popped.
     queue: Vec<u64>,
+    popped: usize,
     keys: BTreeMap<u64, u64>,
 }
 
@@ -88,11 +90,16 @@ impl Call {
                 memory.word += v;
                 Some(Value::Int(memory.word - v))
             }
-            Self::Push(v) => {
+            // The queue has room for four items in all.
+            Self::Push(v) => (memory.queue.len() < 4).then(|| {
                 memory.queue.push(v);
-                Some(Value::Bottom)
+                Value::Bottom
+            }),
+            Self::Pop => {
+                let item = memory.queue.get(memory.popped).copied();
+                memory.popped += usize::from(item.is_some());
+                item.map(Value::Int)
             }
-            Self::Pop => (!memory.queue.is_empty()).then(|| Value::Int(memory.queue.remove(0))),
             Self::Insert(k, v) if memory.keys.contains_key(&k) => {
                 let _ = v;
                 is(false)
@@ -175,24 +182,34 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
+/// The engine gives the outcomes of all orders, and says whether all of them end.
+fn agree(threads: &[Vec<Call>]) -> Result<(), TestCaseError> {
+    let mut expected = BTreeSet::new();
+    let start = vec![0; threads.len()];
+    let always = enumerate(threads, &start, (&Memory::default(), &BTreeMap::new()), &mut expected);
+    let text = program(threads);
+    let found = asked(&test(&text), Engine::Auto).expect("it can be asked");
+    let shown: BTreeSet<Vec<Value>> =
+        found.allowed.outcomes.iter().map(|Outcome(values)| values.clone()).collect();
+    prop_assert_eq!(&shown, &expected, "{}", text);
+    prop_assert_eq!(found.ending == Ending::Always, always, "{}", text);
+    Ok(())
+}
+
+#[test]
+fn a_full_queue_waits() {
+    for pushed in [4, 5] {
+        let (pushes, pop) = (vec![Call::Push(1); pushed], vec![Call::Pop]);
+        agree(&[pushes, pop]).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
 #[test]
 fn outcomes_are_those_of_all_orders() {
     let threads = prop::collection::vec(prop::collection::vec(call(), 1..4), 2..4);
     let (mut many, mut stuck) = (0, 0);
     let config = Config { cases: 400, failure_persistence: None, ..Config::default() };
-    let result = TestRunner::new(config).run(&threads, |threads| {
-        let mut expected = BTreeSet::new();
-        let start = vec![0; threads.len()];
-        let always =
-            enumerate(&threads, &start, (&Memory::default(), &BTreeMap::new()), &mut expected);
-        let test = test(&program(&threads));
-        let found = asked(&test, Engine::Auto).expect("it can be asked");
-        let shown: BTreeSet<Vec<Value>> =
-            found.allowed.outcomes.iter().map(|Outcome(values)| values.clone()).collect();
-        prop_assert_eq!(&shown, &expected, "{}", program(&threads));
-        prop_assert_eq!(found.ending == Ending::Always, always, "{}", program(&threads));
-        Ok(())
-    });
+    let result = TestRunner::new(config).run(&threads, |threads| agree(&threads));
     result.unwrap_or_else(|error| panic!("{error}"));
     // What the random programs are worth.
     let mut runner = TestRunner::deterministic();
