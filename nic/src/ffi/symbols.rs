@@ -150,6 +150,7 @@ export! {
         "ibv_cmd_create_counters" => unsupported::code,
         "ibv_cmd_create_cq" => unsupported::code,
         "ibv_cmd_create_cq_ex" => unsupported::code,
+        "ibv_cmd_create_cq_ex2" => unsupported::code,
         "ibv_cmd_create_flow" => unsupported::code,
         "ibv_cmd_create_flow_action_esp" => unsupported::code,
         "ibv_cmd_create_qp" => unsupported::code,
@@ -200,5 +201,6 @@ export! {
         "ibv_cmd_rereg_mr" => unsupported::code,
         "ibv_cmd_resize_cq" => unsupported::code,
         "ibv_read_ibdev_sysfs_file" => unsupported::code,
+        "ibv_wr_opcode_str" => unsupported::object,
         "verbs_allow_disassociate_destroy" => unsupported::code;
 }
