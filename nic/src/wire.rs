@@ -35,6 +35,8 @@ pub enum Body {
     Hello {
         /// The number of the responder's port in the network.
         port: u16,
+        /// The requester's first sequence number, which the responder must expect.
+        sequence: u32,
     },
     /// From the responder: yes.
     Welcome,
@@ -231,9 +233,10 @@ pub struct Garbled;
 
 fn write_body(body: &Body, out: &mut Vec<u8>) {
     match body {
-        Body::Hello { port } => {
+        Body::Hello { port, sequence } => {
             out.push(0);
             out.extend(port.to_le_bytes());
+            out.extend(sequence.to_le_bytes());
         }
         Body::Welcome => out.push(1),
         Body::Absent => out.push(2),
@@ -380,7 +383,7 @@ impl Reader<'_> {
 
 fn read_body(reader: &mut Reader<'_>) -> Result<Body, Garbled> {
     Ok(match reader.u8()? {
-        0 => Body::Hello { port: u16::from_le_bytes(reader.array()?) },
+        0 => Body::Hello { port: u16::from_le_bytes(reader.array()?), sequence: reader.u32()? },
         1 => Body::Welcome,
         2 => Body::Absent,
         3 => Body::Request { number: reader.u64()?, request: read_request(reader)? },

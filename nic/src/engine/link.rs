@@ -36,7 +36,8 @@ pub fn keep(pair: &mut Pair, node: &mut Node) -> Option<u64> {
     let next = node.now + AGAIN;
     pair.requester.link = Link::Asking { next, until, lost };
     if let Some(port) = pair.path.peer_port {
-        node.outbox.push(pair.ask(Body::Hello { port }));
+        let sequence = pair.path.sends_from;
+        node.outbox.push(pair.ask(Body::Hello { port, sequence }));
     }
     Some(next.min(until))
 }
@@ -75,8 +76,10 @@ pub fn receive(pair: &mut Pair, node: &mut Node, message: Message) {
         return;
     }
     match message.body {
-        Body::Hello { port } => {
-            let ready = connected && pair.state.receives() && port == pair.path.port;
+        Body::Hello { port, sequence } => {
+            // A receiver drops packets with other numbers than it expects.
+            let expected = port == pair.path.port && sequence == pair.path.expects_from;
+            let ready = connected && pair.state.receives() && expected;
             let known = pair.responder.session == Some(message.session);
             let body = if ready { Body::Welcome } else { Body::Absent };
             if ready && !known {

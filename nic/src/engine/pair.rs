@@ -69,6 +69,10 @@ pub struct Path {
     pub rnr_timer: u8,
     /// The most reads and atomics in flight.
     pub most_fetches: u8,
+    /// The first sequence number of what it sends (`sq_psn`), of 24 bits.
+    pub sends_from: u32,
+    /// The first sequence number that it expects of the peer (`rq_psn`), of 24 bits.
+    pub expects_from: u32,
 }
 
 /// The queues of the queue pair's own requests: `pipe` and `wbL`.

@@ -2,6 +2,7 @@
 //! at least once, and what must never happen.
 
 mod datagrams;
+mod link;
 mod placement;
 mod queue;
 mod regions;
@@ -429,22 +430,6 @@ fn a_send_waits_for_a_receive_request_as_long_as_it_may() {
         world.post(1, Operation::Send { immediate: None }, 0);
         assert_eq!(world.wait(1).status, Status::ReceiverNotReadyExceeded);
     }
-}
-
-#[test]
-fn a_peer_that_is_gone_is_given_up_and_an_earlier_life_is_not_heard() {
-    let mut world = World::new(1, None);
-    world.put(1, 8, 0);
-    world.wait(1);
-    let (pair, node) = world.engine.pair(2).expect("there are four");
-    life::reset(pair, node);
-    let (pair, _) = world.engine.pair(1).expect("there are four");
-    pair.path.timeout = 1;
-    world.put(1, 9, 0);
-    world.steps(100);
-    world.engine.node.now += 1_000_000_000;
-    assert_eq!(world.wait(1).status, Status::RetryExceeded);
-    assert_eq!(world.words.get(9), 0);
 }
 
 /// The orders in which the words of a put of three become visible.

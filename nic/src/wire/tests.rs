@@ -6,7 +6,7 @@ fn samples() -> Vec<Message> {
     let remote = Remote { address: 0x1234_5678_9abc_def0, key: 0x8765_4321 };
     let request = |request| Body::Request { number: 77, request };
     let bodies = [
-        Body::Hello { port: 3 },
+        Body::Hello { port: 3, sequence: 0x00fe_dcba },
         Body::Welcome,
         Body::Absent,
         request(Request::Write {
