@@ -6,6 +6,7 @@ network=test-$$
 port=$((20000 + $$ % 20000))
 nic() { "$litmus" -q nic --network "$network" "$@"; }
 say() { printf -- '-- %s\n' "$*"; }
+skip() { echo "$0: SKIPPED: $*" >&2; exit 77; }
 fail() { echo "$0: FAILED: $*" >&2; exit 1; }
 
 # A server and a client of the same program: pair OPTIONS_OF_NIC -- PROGRAM ARGUMENTS
