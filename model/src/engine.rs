@@ -304,8 +304,8 @@ pub fn explained<'q>(
     }
 }
 
-/// Asks the machine first. Its answer counts if few states are all of them, or if they have so many outcomes
-/// that exploring on takes less time than smt. If not, the axioms are asked.
+/// Explores few states first. If these are all, they are the answer. If they have many outcomes, it is
+/// quicker to go on than to ask smt. Otherwise the axioms are asked.
 fn auto(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, Refusal> {
     let is_all = |found: &Found| found.allowed.complete.is_some();
     match quickly(test, model, request) {

@@ -182,11 +182,18 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
+/// The outcomes of all orders of the calls, and whether each of them comes to an end.
+fn all_orders(threads: &[Vec<Call>]) -> (BTreeSet<Vec<Value>>, bool) {
+    let mut outcomes = BTreeSet::new();
+    let start = vec![0; threads.len()];
+    let state = (&Memory::default(), &BTreeMap::new());
+    let always = enumerate(threads, &start, state, &mut outcomes);
+    (outcomes, always)
+}
+
 /// The engine gives the outcomes of all orders, and says whether all of them end.
 fn agree(threads: &[Vec<Call>]) -> Result<(), TestCaseError> {
-    let mut expected = BTreeSet::new();
-    let start = vec![0; threads.len()];
-    let always = enumerate(threads, &start, (&Memory::default(), &BTreeMap::new()), &mut expected);
+    let (expected, always) = all_orders(threads);
     let text = program(threads);
     let found = asked(&test(&text), Engine::Auto).expect("it can be asked");
     let shown: BTreeSet<Vec<Value>> =
@@ -215,10 +222,7 @@ fn outcomes_are_those_of_all_orders() {
     let mut runner = TestRunner::deterministic();
     for _ in 0..100 {
         let threads = threads.new_tree(&mut runner).expect("it is generated").current();
-        let mut outcomes = BTreeSet::new();
-        let start = vec![0; threads.len()];
-        let always =
-            enumerate(&threads, &start, (&Memory::default(), &BTreeMap::new()), &mut outcomes);
+        let (outcomes, always) = all_orders(&threads);
         many += usize::from(outcomes.len() > 2);
         stuck += usize::from(!always);
     }

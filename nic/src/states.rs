@@ -148,7 +148,7 @@ mod tests {
         assert!(may_change(ReadyToReceive, ReadyToSend, STATE | send));
         assert!(may_change(ReadyToSend, SendQueueDrained, STATE));
         for state in [Reset, Init, ReadyToReceive, ReadyToSend, SendQueueDrained, Error] {
-            assert!(may_change(state, Error, STATE) != (state == Reset));
+            assert_eq!(may_change(state, Error, STATE), state != Reset);
             assert!(may_change(state, Reset, STATE));
             assert_eq!(State::from_code(state as i32), Some(state));
         }
