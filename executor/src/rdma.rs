@@ -5,6 +5,8 @@
 //! memory unsafe: regions consist of atomic words, and requests outside them are refused.
 
 #[cfg(any(feature = "dlopen", feature = "rdma-sys"))]
+mod done;
+#[cfg(any(feature = "dlopen", feature = "rdma-sys"))]
 mod lines;
 #[cfg(test)]
 pub mod memory;
@@ -210,11 +212,9 @@ pub trait Endpoint: Send {
     /// Fails if a request failed.
     fn poll(&mut self) -> Result<usize, RdmaError>;
 
-    /// How many requests have completed of those before the first that has not, where `completed` have in
-    /// all. On verbs, requests complete in the order in which they were posted.
-    fn completed_in_order(&self, completed: u64) -> u64 {
-        completed
-    }
+    /// Whether the request of this number, from 0, has completed, where `completed` have in all. Not all
+    /// devices complete requests in the order in which they were posted.
+    fn has_completed(&self, number: u64, completed: u64) -> bool;
 }
 
 /// What the completion of a receive says of the message.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
+use crate::rdma::done::Done;
 use crate::rdma::lines::WORD_BYTES;
 use crate::rdma::{
     Address, Arrival, AtomicCapability, Device, DeviceInfo, Endpoint, RdmaError, RdmaErrorKind,
@@ -165,31 +166,6 @@ struct OfiEndpoint {
     failure: Option<RdmaError>,
 }
 
-/// Which requests have completed: providers complete them in any order.
-#[derive(Default)]
-struct Done {
-    /// How many completed before the first that has not.
-    first: u64,
-    /// Whether those behind have.
-    behind: VecDeque<bool>,
-}
-
-impl Done {
-    /// Takes note of a request. Returns by how many the first ones have become more.
-    fn add(&mut self, number: u64) -> usize {
-        let Some(at) = number.checked_sub(self.first) else { return 0 };
-        let at = at as usize;
-        if self.behind.len() <= at {
-            self.behind.resize(at + 1, false);
-        }
-        self.behind[at] = true;
-        let more = self.behind.iter().take_while(|done| **done).count();
-        self.behind.drain(..more);
-        self.first += more as u64;
-        more
-    }
-}
-
 impl Endpoint for OfiEndpoint {
     fn address(&self) -> Address {
         Address { name: self.address.clone(), ..Address::default() }
@@ -270,8 +246,8 @@ impl Endpoint for OfiEndpoint {
         Ok(std::mem::take(&mut self.fresh))
     }
 
-    fn completed_in_order(&self, _completed: u64) -> u64 {
-        self.done.first
+    fn has_completed(&self, number: u64, _completed: u64) -> bool {
+        self.done.has(number)
     }
 }
 
@@ -298,7 +274,7 @@ impl OfiEndpoint {
         let polled = self.queue.poll(&mut self.taken);
         for number in self.taken.drain(..) {
             self.fresh += 1;
-            let first = self.done.add(number);
+            let first = self.done.add(number..number + 1) as usize;
             self.under_way.drain(..first.min(self.under_way.len()));
         }
         let error = match polled {
@@ -311,7 +287,7 @@ impl OfiEndpoint {
     }
 
     fn request_failed(&self, failure: &Failure) -> RdmaError {
-        let place = failure.number.and_then(|number| number.checked_sub(self.done.first));
+        let place = failure.number.and_then(|number| number.checked_sub(self.done.first()));
         let request = place.and_then(|place| self.under_way.get(place as usize));
         let what = match (failure.number, request) {
             (Some(number), Some(request)) => format!("request {number} ({request})"),
@@ -344,22 +320,4 @@ fn call_failed(library: &Library, error: CallError, name: &str, object: &str) ->
 /// The error for a request that is not supported.
 fn refusal(message: impl Into<String>) -> RdmaError {
     RdmaError::new(RdmaErrorKind::Unsupported, message)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn completions_come_in_any_order() {
-        let mut done = Done::default();
-        let first: Vec<u64> = [1, 0, 3, 4, 2, 5]
-            .into_iter()
-            .map(|number| {
-                done.add(number);
-                done.first
-            })
-            .collect();
-        assert_eq!(first, [0, 2, 2, 2, 5, 6]);
-    }
 }

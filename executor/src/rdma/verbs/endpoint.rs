@@ -14,6 +14,7 @@ use crate::rdma::{
 use compiler::plan::Placements;
 
 use super::errors::{call_failed, errno_text, receive_failed, request_failed};
+use crate::rdma::done::Done;
 use crate::rdma::lines::WORD_BYTES;
 
 use super::ffi::{
@@ -142,6 +143,7 @@ impl Device for VerbsDevice {
             connected: false,
             posted: 0,
             completed: 0,
+            done: Done::default(),
             recent: Vec::new(),
             signaled: 0,
             stands_for: vec![1; settings.depth as usize],
@@ -181,6 +183,7 @@ struct VerbsEndpoint {
     connected: bool,
     posted: u64,
     completed: u64,
+    done: Done,
     /// The latest requests, by their number modulo the depth. Error messages describe them.
     recent: Vec<Request>,
     /// How many requests were posted up to the last signaled one.
@@ -306,15 +309,25 @@ impl Endpoint for VerbsEndpoint {
             return Err(failure.clone());
         }
         let (depth, mut good) = (u64::from(self.settings.depth), 0);
-        let stands_for = &self.stands_for;
-        // Counted, since faulty and some other devices complete requests out of order.
-        let polled = self.queue.poll(|id, _| good += stands_for[(id % depth) as usize]);
+        let (stands_for, done, posted) = (&self.stands_for, &mut self.done, self.posted);
+        // Counted, since faulty and some other devices complete requests out of order. A faulty one may even
+        // give an id that no request has.
+        let polled = self.queue.poll(|id, _| {
+            let stands_for = stands_for[(id % depth) as usize];
+            good += stands_for;
+            let end = posted.min(id.saturating_add(1));
+            done.add(end.saturating_sub(stands_for)..end);
+        });
         self.completed += good;
         match polled {
             Ok(None) => Ok(good as usize),
             Ok(Some(failure)) => self.fail(failure, good as usize),
             Err(error) => Err(call_failed(error, &self.device, &self.name())),
         }
+    }
+
+    fn has_completed(&self, number: u64, _completed: u64) -> bool {
+        self.done.has(number)
     }
 }
 

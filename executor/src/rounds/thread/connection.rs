@@ -33,6 +33,15 @@ pub struct Connection {
     patience: Option<Duration>,
 }
 
+/// Until when a connection waits.
+#[derive(Clone, Copy)]
+enum Until {
+    /// Until this number of requests have completed, whichever they are.
+    Any(u64),
+    /// Until this one has completed; the first is 1, and 0 is none.
+    One(u64),
+}
+
 impl Connection {
     /// A connection over an endpoint that leads to a node's region with this layout.
     pub fn new(endpoint: Box<dyn Endpoint>, remote: RegionKey, layout: Layout, depth: u32) -> Self {
@@ -115,22 +124,32 @@ impl Connection {
         Ok(())
     }
 
-    /// Waits until the first `count` requests have completed.
-    pub(super) fn wait(&mut self, count: u64, stop: &Stop<'_>) -> Result<(), Halt> {
-        if self.completed(true) < count {
+    /// Waits until this one of the requests has completed; the first is 1. It need not be the first to
+    /// complete.
+    pub(super) fn wait(&mut self, number: u64, stop: &Stop<'_>) -> Result<(), Halt> {
+        if !self.is_done(Until::One(number)) {
             self.ring()?;
             self.reap()?;
         }
-        if self.completed(true) < count { self.wait_for(count, true, stop) } else { Ok(()) }
+        if self.is_done(Until::One(number)) {
+            return Ok(());
+        }
+        self.wait_until(Until::One(number), stop)
     }
 
     /// Waits until `count` requests have completed, whichever they are.
     fn wait_any(&mut self, count: u64, stop: &Stop<'_>) -> Result<(), Halt> {
-        self.wait_for(count, false, stop)
+        self.wait_until(Until::Any(count), stop)
     }
 
-    fn completed(&self, in_order: bool) -> u64 {
-        if in_order { self.endpoint.completed_in_order(self.completed) } else { self.completed }
+    #[inline]
+    fn is_done(&self, until: Until) -> bool {
+        match until {
+            Until::Any(count) => self.completed >= count,
+            Until::One(number) => number
+                .checked_sub(1)
+                .is_none_or(|number| self.endpoint.has_completed(number, self.completed)),
+        }
     }
 
     /// How long it waits for completions.
@@ -178,14 +197,14 @@ impl Connection {
     }
 
     #[cold]
-    fn wait_for(&mut self, count: u64, in_order: bool, stop: &Stop<'_>) -> Result<(), Halt> {
+    fn wait_until(&mut self, until: Until, stop: &Stop<'_>) -> Result<(), Halt> {
         let mut patience = self.patience(stop);
-        if self.completed(in_order) < count {
+        if !self.is_done(until) {
             self.ring()?;
         }
-        while self.completed(in_order) < count {
+        while !self.is_done(until) {
             self.reap()?;
-            if self.completed(in_order) < count
+            if !self.is_done(until)
                 && let Some(silence) = patience.spin()?
             {
                 if self.patience.is_some() {
@@ -242,7 +261,7 @@ impl Connection {
         let remote = (self.remote.address + 8 * first as u64, self.remote.key);
         let read = Request::plain(RequestKind::Read, scratch, words as u32, remote);
         self.post(&read, stop)?;
-        Ok(self.wait(self.posted, stop)?)
+        Ok(self.wait_any(self.posted, stop)?)
     }
 }
 

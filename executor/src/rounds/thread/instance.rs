@@ -60,9 +60,9 @@ pub(super) struct How<'a> {
 pub(super) struct Scratch {
     /// The registers of the whole program. A thread uses only its own.
     pub registers: Vec<u64>,
-    /// For each work id and queue pair: one more than the number of the last request of this instance with
-    /// this id; 0 if there is none.
-    last: Vec<u64>,
+    /// For each work id and queue pair: the requests of this instance with this id. The first of the queue
+    /// pair is 1.
+    with_id: Vec<Vec<u64>>,
     pairs: usize,
     /// For each request: how often it was posted in this instance, and the sequence number of the last use of
     /// each copy.
@@ -74,7 +74,7 @@ impl Scratch {
         let pairs = plan.code.threads[thread.0].pairs().count();
         Self {
             registers: vec![0; plan.program.registers.len()],
-            last: vec![0; plan.program.work_ids.len() * pairs],
+            with_id: vec![Vec::new(); plan.program.work_ids.len() * pairs],
             pairs,
             uses: vec![(0, [0; plan::LOOP_COPIES]); plan.requests.len()],
         }
@@ -82,7 +82,7 @@ impl Scratch {
 
     fn clear(&mut self) {
         self.registers.fill(0);
-        self.last.fill(0);
+        self.with_id.iter_mut().for_each(Vec::clear);
         self.uses.fill((0, [0; plan::LOOP_COPIES]));
     }
 }
@@ -267,8 +267,10 @@ impl ThreadRun {
                 }
             }
             Instruction::Wait(id) => {
-                let last = |pair| scratch.last[id.0 * scratch.pairs + pair];
-                self.each_connection(|pair, connection| connection.wait(last(pair), stop))?;
+                let with_id = |pair| &scratch.with_id[id.0 * scratch.pairs + pair];
+                self.each_connection(|pair, connection| {
+                    with_id(pair).iter().try_for_each(|number| connection.wait(*number, stop))
+                })?;
             }
             // They have been taken elsewhere.
             Instruction::Assign { .. }
@@ -407,7 +409,7 @@ impl ThreadRun {
         uses.0 += 1;
         uses.1[copy] = posted;
         if let Some(id) = request.id {
-            scratch.last[id.0 * scratch.pairs + pair] = posted;
+            scratch.with_id[id.0 * scratch.pairs + pair].push(posted);
         }
         Ok(())
     }
