@@ -65,11 +65,14 @@ pub enum Preset {
     Calm,
     /// Everything at once: the most load.
     Storm,
+    /// The most runs per second: threads start together, and seldom wait for each other. Shows less than
+    /// the others.
+    Fast,
 }
 
 impl Preset {
     /// All presets.
-    pub const ALL: [Self; 3] = [Self::Default, Self::Calm, Self::Storm];
+    pub const ALL: [Self; 4] = [Self::Default, Self::Calm, Self::Storm, Self::Fast];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -77,6 +80,7 @@ impl Preset {
             Self::Default => "default",
             Self::Calm => "calm",
             Self::Storm => "storm",
+            Self::Fast => "fast",
         }
     }
 
@@ -123,6 +127,17 @@ impl Preset {
                     backlog,
                     pin: true,
                     stress: 1,
+                    ..default
+                }
+            }
+            Self::Fast => {
+                let spread = Some(0);
+                Parameters {
+                    instances: 64,
+                    rounds: 128,
+                    spread,
+                    shuffle: false,
+                    backlog: 0,
                     ..default
                 }
             }

@@ -103,6 +103,7 @@ enum PresetName {
     Default,
     Calm,
     Storm,
+    Fast,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -157,6 +158,7 @@ impl VerbsOptions {
             PresetName::Default => Preset::Default,
             PresetName::Calm => Preset::Calm,
             PresetName::Storm => Preset::Storm,
+            PresetName::Fast => Preset::Fast,
         };
         let mut parameters = preset.parameters();
         let stride = self.stride.map(|bytes| bytes.div_ceil(8));
