@@ -4,7 +4,6 @@
 //! implementation they use, so nodes, agents and rounds are tested without a NIC. Nothing here can make
 //! memory unsafe: regions consist of atomic words, and requests outside them are refused.
 
-#[cfg(any(feature = "dlopen", feature = "rdma-sys"))]
 mod done;
 #[cfg(any(feature = "dlopen", feature = "rdma-sys"))]
 mod lines;
@@ -28,6 +27,7 @@ use compiler::plan::Placements;
 use lang::diagnostic::nearest;
 use serde::{Deserialize, Serialize};
 
+pub use done::Done;
 pub use evidence::device::{
     AtomicCapability, DeviceInfo, FabricInfo, Gid, GidKind, LinkLayer, PciAtomics, PortInfo,
 };
@@ -212,9 +212,9 @@ pub trait Endpoint: Send {
     /// Fails if a request failed.
     fn poll(&mut self) -> Result<usize, RdmaError>;
 
-    /// Whether the request of this number, from 0, has completed, where `completed` have in all. Not all
-    /// devices complete requests in the order in which they were posted.
-    fn has_completed(&self, number: u64, completed: u64) -> bool;
+    /// The requests whose completions [`Self::poll`] has found. Not all devices complete requests in the
+    /// order in which they were posted.
+    fn done(&self) -> &Done;
 }
 
 /// What the completion of a receive says of the message.

@@ -136,7 +136,7 @@ static struct ibv_qp_attr any_attributes(unsigned index, int is_sound) {
   struct ibv_qp_attr attr = { .qkey = chance(97) ? KEY : wild(), .port_num = number, .path_mtu = IBV_MTU_1024,
     .dest_qp_num = peer_of(index) & 0xffffff,
     .qp_access_flags = chance(90) ? 15 | PLACEMENTS : below(16) | below(4) << 8, .max_rd_atomic = errs(10) ? 0 : 4,
-      .max_dest_rd_atomic = is_careful ? 4 : below(4),
+      .max_dest_rd_atomic = is_careful || chance(90) ? 4 : below(4),
     .min_rnr_timer = chance(90) ? 1 + below(8) : below(32), .timeout = chance(90) ? 1 + below(14) : below(32),
     .retry_cnt = below(8), .rnr_retry = below(8),
     .ah_attr = { .dlid = chance(97) ? told[is_far(index) ? !at.worker : at.worker].lid : below(5),

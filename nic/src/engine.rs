@@ -5,6 +5,7 @@
 //! `responder` those of the far end. At each turn, the scheduler picks a random queue pair, and one of the
 //! rules that may be applied to it. A rule that has just become possible may be delayed at random.
 
+mod arrival;
 mod datagram;
 pub mod life;
 pub mod link;

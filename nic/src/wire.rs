@@ -150,6 +150,15 @@ pub enum Request {
     },
 }
 
+impl Request {
+    /// Whether its receiver answers with more than an acknowledgement, as to reads, atomics and flushes: it
+    /// serves only some of these at once.
+    pub fn fetches(&self) -> bool {
+        use Request::{CompareAndSwap, FetchAndAdd, Flush, Read};
+        matches!(self, Read { .. } | Flush { .. } | CompareAndSwap { .. } | FetchAndAdd { .. })
+    }
+}
+
 /// The longest message that is accepted: a request with the most data, and its header.
 const LONGEST: usize = (1 << 30) + 128;
 

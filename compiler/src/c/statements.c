@@ -127,8 +127,15 @@ static void reap(struct thread *t, int link)
 			     done[i].vendor_err);
 	/* Counted, since some devices complete requests out of order. A completion also stands for the unsignaled
 	 * requests before its own. */
-	for (int i = 0; i < count; i++)
-		end->completed += end->stands_for[done[i].wr_id % DEPTH];
+	for (int i = 0; i < count; i++) {
+		uint64_t stands_for = end->stands_for[done[i].wr_id % DEPTH];
+
+		end->completed += stands_for;
+		while (stands_for-- > 0)
+			end->is_done[(done[i].wr_id - stands_for) % DEPTH] = 1;
+	}
+	while (end->is_done[end->first % DEPTH])
+		end->is_done[end->first++ % DEPTH] = 0;
 	release(t, link);
 }
 
@@ -170,16 +177,39 @@ __attribute__((noreturn)) static void waited_too_long(struct thread *t, int link
 	fail("thread %d has waited %d s for a completion from node %d", t->number + 1, PATIENCE, node_of_link(link) + 1);
 }
 
-/* Waits until that many requests have completed. */
-static void await(struct thread *t, int link, uint64_t number)
+/* How many requests have completed before the first that has not. */
+static uint64_t first_completed(struct thread *t, int link)
+{
+	uint64_t number;
+
+	hold(t, link);
+	number = t->node->ends[link].first;
+	release(t, link);
+	return number;
+}
+
+/* Waits until a count of requests is that high. */
+static void await_count(struct thread *t, int link, uint64_t number, uint64_t (*count)(struct thread *, int))
 {
 	uint64_t turns = 0, start = 0;
 
-	while (completed(t, link) < number) {
+	while (count(t, link) < number) {
 		reap(t, link);
 		if (!patience(&turns, &start, limit(t, link)))
 			waited_too_long(t, link);
 	}
+}
+
+/* Waits until that many requests have completed, whichever they are. */
+static void await(struct thread *t, int link, uint64_t number)
+{
+	await_count(t, link, number, completed);
+}
+
+/* Waits until the first ones have completed, that many. */
+static void await_first(struct thread *t, int link, uint64_t number)
+{
+	await_count(t, link, number, first_completed);
 }
 
 /* A request, from and to places that are given as offsets in the nodes' memory. */
@@ -226,7 +256,7 @@ static void post(struct thread *t, int link, struct request what)
 		request.wr.rdma.rkey = target->key;
 	}
 	if (end->posted >= DEPTH)
-		await(t, link, end->posted - DEPTH + 1);
+		await_first(t, link, end->posted - DEPTH + 1);
 	if (signaled) {
 		end->stands_for[end->posted % DEPTH] = end->posted + 1 - end->signaled;
 		end->signaled = end->posted + 1;
@@ -350,7 +380,7 @@ UNUSED static int next_copy(struct thread *t, int link, struct turn *turn)
 {
 	unsigned copy = turn->next++ % COPIES;
 
-	await(t, link, turn->posted[copy]);
+	await_first(t, link, turn->posted[copy]);
 	t->turn = &turn->posted[copy];
 	return (int)copy;
 }
@@ -431,12 +461,12 @@ UNUSED static void has_id(struct thread *t, int link, int id)
 	t->ids[id][link] = t->posted;
 }
 
-/* Wait: all requests with this work id, on any queue pair, have completed. */
+/* Wait: all requests with this work id, on any queue pair, have completed, and those before them. */
 UNUSED static void wait_for_id(struct thread *t, int id)
 {
 	delay(t);
 	for (int link = 0; link < QUEUE_PAIRS; link++)
-		await(t, link, t->ids[id][link]);
+		await_first(t, link, t->ids[id][link]);
 }
 
 /* At the end of each turn of a loop. */

@@ -58,14 +58,16 @@ enum status { FINISHED, ASSUMED_FALSE, BLOCKED, GIVEN_UP };
  * posted up to each of the last of them. On a queue pair that threads share, those of an instance of this batch. */
 struct polls { uint64_t counted, polled, recent[DEPTH], batch; };
 
-/* The initiating end of a connection. Requests of one connection complete in the order in which they were posted,
- * so two numbers say which are under way. Only its thread uses it, unless threads share it. */
+/* The initiating end of a connection. Most devices complete its requests in the order in which they were posted. Only
+ * its thread uses it, unless threads share it. */
 struct end {
 	struct ibv_qp *qp;
 	struct ibv_cq *cq;
 	uint64_t posted, completed;	/* requests since the beginning */
 	uint64_t signaled;		/* how many were posted up to the last signaled one */
 	uint64_t stands_for[DEPTH];	/* for how many the completion of each of the last stands */
+	uint64_t first;			/* how many have completed before the first that has not */
+	unsigned char is_done[DEPTH];	/* whether those from there on have completed */
 	struct polls polls;
 #if SHARED
 	pthread_mutex_t lock;

@@ -8,8 +8,8 @@ use std::sync::{Arc, LazyLock, Mutex, Weak};
 use lang::mutex::lock;
 
 use super::{
-    Address, Arrival, AtomicCapability, Device, DeviceInfo, Endpoint, RdmaError, RdmaErrorKind,
-    Region, RegionKey, Registration, Request, RequestKind, Settings,
+    Address, Arrival, AtomicCapability, Device, DeviceInfo, Done, Endpoint, RdmaError,
+    RdmaErrorKind, Region, RegionKey, Registration, Request, RequestKind, Settings,
 };
 
 /// All regions of the process, by key. Agents in one process can reach each other's regions.
@@ -83,6 +83,7 @@ impl Device for MemoryDevice {
             region: Arc::clone(region),
             out: way,
             into: None,
+            done: Done::default(),
         }))
     }
 }
@@ -188,6 +189,7 @@ struct MemoryEndpoint {
     /// The requests of this end, and those of the other end.
     out: Arc<Mutex<Way>>,
     into: Option<Arc<Mutex<Way>>>,
+    done: Done,
 }
 
 impl Endpoint for MemoryEndpoint {
@@ -240,10 +242,12 @@ impl Endpoint for MemoryEndpoint {
     }
 
     fn poll(&mut self) -> Result<usize, RdmaError> {
-        Ok(std::mem::take(&mut lock(&self.out).completed))
+        let completed = std::mem::take(&mut lock(&self.out).completed);
+        self.done.add(self.done.first()..self.done.first() + completed as u64);
+        Ok(completed)
     }
 
-    fn has_completed(&self, number: u64, completed: u64) -> bool {
-        number < completed
+    fn done(&self) -> &Done {
+        &self.done
     }
 }

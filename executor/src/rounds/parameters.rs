@@ -65,15 +65,12 @@ pub enum Preset {
     Calm,
     /// Everything at once: the most load.
     Storm,
-    /// The most runs per second: threads start together, and seldom wait for each other. Shows less than
-    /// the others.
+    /// The most runs per second: threads start together, and seldom wait for each other. Shows fewer weak
+    /// outcomes than the others.
     Fast,
 }
 
 impl Preset {
-    /// All presets.
-    pub const ALL: [Self; 4] = [Self::Default, Self::Calm, Self::Storm, Self::Fast];
-
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::thread::End;
-use crate::rdma::{Endpoint, Region, RegionKey, Request, RequestKind};
+use crate::rdma::{Endpoint, RdmaError, Region, RegionKey, Request, RequestKind};
 
 /// The size in words of a machine's region for background traffic. Writes go to its first half, and reads
 /// come from its second half. Its content does not matter.
@@ -47,7 +47,7 @@ impl Stream {
     /// Fails if a request fails.
     pub fn run(&mut self, stop: &AtomicBool) -> Result<(), End> {
         while !stop.load(Ordering::Relaxed) {
-            self.completed += self.endpoint.poll()? as u64;
+            self.reap()?;
             while self.posted - self.completed < self.depth {
                 let request = self.next();
                 self.endpoint.post(&request)?;
@@ -57,12 +57,19 @@ impl Stream {
         }
         let began = Instant::now();
         while self.completed < self.posted {
-            self.completed += self.endpoint.poll()? as u64;
+            self.reap()?;
             if began.elapsed() > DRAIN {
                 return Err(End::Hang("background traffic does not drain".to_owned()));
             }
             std::thread::yield_now();
         }
+        Ok(())
+    }
+
+    /// Takes completions. Only those before the first request under way make room.
+    fn reap(&mut self) -> Result<(), RdmaError> {
+        self.endpoint.poll()?;
+        self.completed = self.endpoint.done().first();
         Ok(())
     }
 

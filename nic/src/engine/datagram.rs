@@ -6,7 +6,7 @@ use crate::wire::{Address, Body, Message, Request};
 
 use super::node::{Event, Node};
 use super::pair::{Pair, RemoteAction};
-use super::responder;
+use super::{arrival, responder};
 
 /// What the receiver gets.
 pub struct Content {
@@ -54,7 +54,7 @@ pub fn arrive(pair: &mut Pair, node: &mut Node, message: Message) {
     if fits && pair.state.receives() {
         // The number tells who sent it.
         let Address { host, queue_pair } = message.from;
-        responder::arrive(pair, node, u64::from(host) << 32 | u64::from(queue_pair), request);
+        arrival::arrive(pair, node, u64::from(host) << 32 | u64::from(queue_pair), request);
     }
 }
 

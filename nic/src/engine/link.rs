@@ -6,7 +6,7 @@ use crate::wire::{Body, Message, Request};
 
 use super::node::{Event, Node};
 use super::pair::{Link, Pair, Stage};
-use super::{datagram, life, requester, responder, time};
+use super::{arrival, datagram, life, requester, time};
 
 /// The time between two hello messages, in nanoseconds.
 const AGAIN: u64 = 1_000_000;
@@ -98,7 +98,7 @@ pub fn receive(pair: &mut Pair, node: &mut Node, message: Message) {
                 && pair.state.receives()
                 && pair.responder.session == Some(message.session);
             if known {
-                responder::arrive(pair, node, number, request);
+                arrival::arrive(pair, node, number, request);
             } else {
                 let (to, from, session) = (message.from, message.to, message.session);
                 node.outbox.push(Message { to, from, session, body: Body::Absent });

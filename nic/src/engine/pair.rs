@@ -69,6 +69,8 @@ pub struct Path {
     pub rnr_timer: u8,
     /// The most reads and atomics in flight.
     pub most_fetches: u8,
+    /// The most reads, atomics and flushes that the peer may have in flight.
+    pub most_served: u8,
     /// The first sequence number of what it sends (`sq_psn`), of 24 bits.
     pub sends_from: u32,
     /// The first sequence number that it expects of the peer (`rq_psn`), of 24 bits.
@@ -199,6 +201,8 @@ pub struct Arrived {
     pub due: u64,
     /// The time at which a receive request was first missing for it.
     pub waiting_since: Option<u64>,
+    /// How it fails, as soon as it is the first. Nothing behind it is performed.
+    pub refused: Option<Status>,
 }
 
 /// An entry of `wbR`.

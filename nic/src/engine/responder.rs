@@ -31,6 +31,12 @@ pub fn enabled(pair: &Pair, node: &Node, steps: &mut Steps) {
     }
     let mut before = Before::default();
     for (index, arrived) in pair.responder.arrived.iter().enumerate().take(WINDOW) {
+        if arrived.refused.is_some() {
+            if index == 0 {
+                steps.push(Step::Remote(index), arrived.due);
+            }
+            return;
+        }
         if let Some(due) = may_step(pair, node, arrived, before) {
             steps.push(Step::Remote(index), due);
         }
@@ -114,15 +120,6 @@ fn give_up(pair: &Pair, arrived: &Arrived, retries: u8) -> Option<u64> {
     (retries < 7).then(|| since.saturating_add(tries * super::time::rnr(pair.path.rnr_timer)))
 }
 
-/// Adds a request that has arrived.
-pub fn arrive(pair: &mut Pair, node: &mut Node, number: u64, request: Request) {
-    let due = node.due(pair.number, Delay::Remote);
-    let arrived =
-        Arrived { number, request, rmw_write: None, partial: None, due, waiting_since: None };
-    pair.responder.arrived.push_back(arrived);
-    node.note(pair.peers(number), || Traced::Arrived);
-}
-
 /// Applies rules 3, 6 and 9 to 12 to one request.
 pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
     let Some(mut arrived) = pair.responder.arrived.remove(index) else { return };
@@ -130,6 +127,7 @@ pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
     let (early, has_read) = (index > 0, arrived.rmw_write.is_some());
     let since = &mut arrived.waiting_since;
     let result = match &mut arrived.request {
+        _ if let Some(status) = arrived.refused => Outcome::Failed(status),
         Request::Write { remote, bytes, immediate, solicited, retries } => {
             let delivery =
                 Delivery { immediate: *immediate, solicited: *solicited, retries: *retries };
@@ -180,6 +178,11 @@ pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
     match result {
         Outcome::Done(bytes) => node.outbox.push(pair.answer(Body::Done { number, bytes })),
         Outcome::Again => pair.responder.arrived.insert(index, arrived),
+        // Requests before it are still performed.
+        Outcome::Failed(status) if early => {
+            arrived.refused = Some(status);
+            pair.responder.arrived.insert(index, arrived);
+        }
         Outcome::Failed(status) => {
             node.outbox.push(pair.answer(Body::Failed { number, status }));
             node.counts.failures += 1;

@@ -74,6 +74,7 @@ fn pair(number: u32, peer: u32) -> Pair {
         rnr_retries: 7,
         rnr_timer: 1,
         most_fetches: 4,
+        most_served: 4,
         ..Path::default()
     };
     let [send_cq, receive_cq] = [0; 2].map(|_| Arc::new(CompletionQueue::new(64, None)));

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
-use crate::rdma::done::Done;
 use crate::rdma::lines::WORD_BYTES;
 use crate::rdma::{
-    Address, Arrival, AtomicCapability, Device, DeviceInfo, Endpoint, RdmaError, RdmaErrorKind,
-    Region, RegionKey, Registration, Request, Settings,
+    Address, Arrival, AtomicCapability, Device, DeviceInfo, Done, Endpoint, RdmaError,
+    RdmaErrorKind, Region, RegionKey, Registration, Request, Settings,
 };
 
 use super::ffi::{
@@ -246,8 +245,8 @@ impl Endpoint for OfiEndpoint {
         Ok(std::mem::take(&mut self.fresh))
     }
 
-    fn has_completed(&self, number: u64, _completed: u64) -> bool {
-        self.done.has(number)
+    fn done(&self) -> &Done {
+        &self.done
     }
 }
 
@@ -274,8 +273,10 @@ impl OfiEndpoint {
         let polled = self.queue.poll(&mut self.taken);
         for number in self.taken.drain(..) {
             self.fresh += 1;
-            let first = self.done.add(number..number + 1) as usize;
-            self.under_way.drain(..first.min(self.under_way.len()));
+            let before = self.done.first();
+            self.done.add(number..number + 1);
+            let more = (self.done.first() - before) as usize;
+            self.under_way.drain(..more.min(self.under_way.len()));
         }
         let error = match polled {
             Ok(None) => return Ok(()),

@@ -7,14 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crate::rdma::{
-    Address, Arrival, AtomicCapability, Device, DeviceInfo, Endpoint, RdmaError, RdmaErrorKind,
-    Region, RegionKey, Registration, Request, RequestKind, Settings,
+    Address, Arrival, AtomicCapability, Device, DeviceInfo, Done, Endpoint, RdmaError,
+    RdmaErrorKind, Region, RegionKey, Registration, Request, RequestKind, Settings,
 };
 
 use compiler::plan::Placements;
 
 use super::errors::{call_failed, errno_text, receive_failed, request_failed};
-use crate::rdma::done::Done;
 use crate::rdma::lines::WORD_BYTES;
 
 use super::ffi::{
@@ -142,7 +141,6 @@ impl Device for VerbsDevice {
             sequence: RandomState::new().hash_one(depth) as u32 & 0xff_ffff,
             connected: false,
             posted: 0,
-            completed: 0,
             done: Done::default(),
             recent: Vec::new(),
             signaled: 0,
@@ -182,7 +180,6 @@ struct VerbsEndpoint {
     sequence: u32,
     connected: bool,
     posted: u64,
-    completed: u64,
     done: Done,
     /// The latest requests, by their number modulo the depth. Error messages describe them.
     recent: Vec<Request>,
@@ -310,15 +307,12 @@ impl Endpoint for VerbsEndpoint {
         }
         let (depth, mut good) = (u64::from(self.settings.depth), 0);
         let (stands_for, done, posted) = (&self.stands_for, &mut self.done, self.posted);
-        // Counted, since faulty and some other devices complete requests out of order. A faulty one may even
-        // give an id that no request has.
         let polled = self.queue.poll(|id, _| {
-            let stands_for = stands_for[(id % depth) as usize];
-            good += stands_for;
-            let end = posted.min(id.saturating_add(1));
-            done.add(end.saturating_sub(stands_for)..end);
+            // Faulty devices may give an id that no request has.
+            if id < posted {
+                good += done.add(id + 1 - stands_for[(id % depth) as usize]..id + 1);
+            }
         });
-        self.completed += good;
         match polled {
             Ok(None) => Ok(good as usize),
             Ok(Some(failure)) => self.fail(failure, good as usize),
@@ -326,8 +320,8 @@ impl Endpoint for VerbsEndpoint {
         }
     }
 
-    fn has_completed(&self, number: u64, _completed: u64) -> bool {
-        self.done.has(number)
+    fn done(&self) -> &Done {
+        &self.done
     }
 }
 
@@ -350,7 +344,7 @@ impl VerbsEndpoint {
         if !self.connected {
             return refused(format!("{} is not connected", self.name()));
         }
-        if self.posted + before - self.completed >= depth {
+        if self.posted + before - self.done.first() >= depth {
             return refused(format!("{} has {depth} requests under way already", self.name()));
         }
         if request.is_atomic() && !self.own.atomics {

@@ -18,6 +18,8 @@ pub struct Connection {
     /// The number of requests posted. `completed` counts those that completed.
     pub(super) posted: u64,
     completed: u64,
+    /// How many of the first ones are known to have completed.
+    first: u64,
     pub(super) fence_next: bool,
     /// How many requests may be posted by one call, and those that wait for the others. They count as posted.
     list: usize,
@@ -38,7 +40,7 @@ pub struct Connection {
 enum Until {
     /// Until this number of requests have completed, whichever they are.
     Any(u64),
-    /// Until this one has completed; the first is 1, and 0 is none.
+    /// Until the request of this number has completed. The first has number 1; 0 stands for none.
     One(u64),
 }
 
@@ -53,6 +55,7 @@ impl Connection {
             depth,
             posted: 0,
             completed: 0,
+            first: 0,
             fence_next: false,
             list: 1,
             waiting: Vec::new(),
@@ -124,8 +127,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Waits until this one of the requests has completed; the first is 1. It need not be the first to
-    /// complete.
+    /// Waits until the request of this number has completed. The first one posted has number 1. Others may
+    /// complete before it or after it.
     pub(super) fn wait(&mut self, number: u64, stop: &Stop<'_>) -> Result<(), Halt> {
         if !self.is_done(Until::One(number)) {
             self.ring()?;
@@ -146,9 +149,7 @@ impl Connection {
     fn is_done(&self, until: Until) -> bool {
         match until {
             Until::Any(count) => self.completed >= count,
-            Until::One(number) => number
-                .checked_sub(1)
-                .is_none_or(|number| self.endpoint.has_completed(number, self.completed)),
+            Until::One(number) => number == 0 || self.endpoint.done().has(number - 1),
         }
     }
 
@@ -220,9 +221,20 @@ impl Connection {
         Ok(())
     }
 
+    /// Waits until there is room for one request more. Also where others have completed before it, the first
+    /// one under way keeps its place.
+    fn make_room(&mut self, stop: &Stop<'_>) -> Result<(), Halt> {
+        self.first = self.endpoint.done().first();
+        if self.posted - self.first >= self.depth {
+            self.wait(self.posted + 1 - self.depth, stop)?;
+            self.first = self.endpoint.done().first();
+        }
+        Ok(())
+    }
+
     pub(super) fn post(&mut self, request: &Request, stop: &Stop<'_>) -> Result<(), Halt> {
-        if self.posted - self.completed >= self.depth {
-            self.wait_any(self.posted + 1 - self.depth, stop)?;
+        if self.posted - self.first >= self.depth {
+            self.make_room(stop)?;
         }
         // Requests without a completion fill the queue, and nothing would say that there is space again.
         let is_long = self.posted - self.signaled + 1 >= self.depth.div_ceil(2);

@@ -60,8 +60,8 @@ pub(super) struct How<'a> {
 pub(super) struct Scratch {
     /// The registers of the whole program. A thread uses only its own.
     pub registers: Vec<u64>,
-    /// For each work id and queue pair: the requests of this instance with this id. The first of the queue
-    /// pair is 1.
+    /// For each work id and queue pair: the numbers of the requests of this instance with this id, from 1,
+    /// which no Wait has waited for.
     with_id: Vec<Vec<u64>>,
     pairs: usize,
     /// For each request: how often it was posted in this instance, and the sequence number of the last use of
@@ -271,6 +271,8 @@ impl ThreadRun {
                 self.each_connection(|pair, connection| {
                     with_id(pair).iter().try_for_each(|number| connection.wait(*number, stop))
                 })?;
+                let waited = &mut scratch.with_id[id.0 * scratch.pairs..][..scratch.pairs];
+                waited.iter_mut().for_each(Vec::clear);
             }
             // They have been taken elsewhere.
             Instruction::Assign { .. }

@@ -90,6 +90,7 @@ fn connect(config: &Config, pair: &mut Pair, attr: &ibv_qp_attr) {
     (pair.path.timeout, pair.path.retries) = (attr.timeout, attr.retry_cnt);
     (pair.path.rnr_retries, pair.path.rnr_timer) = (attr.rnr_retry, attr.min_rnr_timer);
     pair.path.most_fetches = attr.max_rd_atomic;
+    pair.path.most_served = attr.max_dest_rd_atomic;
     pair.path.sends_from = attr.sq_psn & 0xff_ffff;
     pair.path.expects_from = attr.rq_psn & 0xff_ffff;
 }

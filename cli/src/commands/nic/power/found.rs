@@ -208,7 +208,7 @@ fn of_fault(fault: Fault, reports: &[Report]) -> OfFault {
     let first = diagnoses().flat_map(|diagnosis| diagnosis.models.first()).next();
     let blamed = first.into_iter().flat_map(|model| &model.dropped);
     let orders = orders(fault.breaks);
-    let is_named = |order: &String| names.iter().any(|name| name == order || name.ends_with(order));
+    let is_named = |order: &String| names.iter().any(|name| is_order(name, order));
     OfFault {
         fault: fault.name,
         breaks: fault.breaks,
@@ -218,6 +218,14 @@ fn of_fault(fault: Fault, reports: &[Report]) -> OfFault {
         blamed: blamed.map(|lost| lost.name.clone()).collect(),
         is_right: (!orders.is_empty()).then(|| orders.iter().any(is_named)),
     }
+}
+
+/// Whether what a diagnosis names is this order, as `ippo+oppo[nrW, nrW]` is `[nrW, nrW]`, or a part of a
+/// union that is made of it, as `[nlW]; pf in ob` is made of `pf`.
+fn is_order(name: &str, order: &str) -> bool {
+    let part = name.split_once(" in ").map(|(part, _)| part).unwrap_or_default();
+    let is_of_name = |found: char| found.is_alphanumeric() || found == '-' || found == '_';
+    name.ends_with(order) || part.split(|found| !is_of_name(found)).any(|word| word == order)
 }
 
 /// How many runs of a test showed what every model that judges it forbids, or one of them.
@@ -296,6 +304,19 @@ mod tests {
         assert_eq!(found.exit(), Exit::Violation);
         let page = page::of(&found, 10);
         assert!(page.contains("| 3             | 2        | 0 (0 %) |"), "{page}");
+    }
+
+    #[test]
+    fn a_diagnosis_names_an_order_or_a_part_made_of_it() {
+        for (name, order, expected) in [
+            ("pf", "pf", true),
+            ("ippo+oppo[nrW, nrW]", "[nrW, nrW]", true),
+            ("[nlW]; pf in ob", "pf", true),
+            ("[nlW]; pfp in ob", "pf", false),
+            ("oppo[nrW, nlW]", "[nrW, nrW]", false),
+        ] {
+            assert_eq!(is_order(name, order), expected, "{name}");
+        }
     }
 
     #[test]
