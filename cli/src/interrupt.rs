@@ -1,8 +1,11 @@
 //! Ctrl-C: work that keeps what it has. And work that nobody waits for any more.
 
-use std::io::Read;
-use std::sync::Arc;
+use std::io::{IsTerminal, Read};
+use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use lang::mutex::lock;
 
 /// A flag that the first Ctrl-C sets; the second ends the process.
 pub fn stop_on_signal() -> Arc<AtomicBool> {
@@ -17,6 +20,40 @@ pub fn stop_on_signal() -> Arc<AtomicBool> {
     // Without a handler, Ctrl-C ends the process at once; what was written is kept.
     drop(ctrlc::set_handler(handler));
     stop
+}
+
+/// Runs a command to its end. Ctrl-C is for the command, which has it from the terminal; what it did is to be
+/// printed all the same. Other signals are sent by a program, to this process alone, so it passes them on.
+///
+/// # Errors
+/// The command cannot be started.
+pub fn run(command: &mut Command) -> std::io::Result<ExitStatus> {
+    let child = Arc::new(Mutex::new(None));
+    let (known, is_again) = (Arc::clone(&child), AtomicBool::new(false));
+    let has_terminal = std::io::stdin().is_terminal();
+    let handler = move || {
+        if (is_again.swap(true, Ordering::Relaxed) || !has_terminal)
+            && let Some(id) = *lock(&known)
+        {
+            terminate(id);
+        }
+    };
+    drop(ctrlc::set_handler(handler));
+    let mut running = command.spawn()?;
+    *lock(&child) = Some(running.id());
+    let status = running.wait();
+    *lock(&child) = None;
+    status
+}
+
+/// Asks a process to end.
+fn terminate(id: u32) {
+    #[cfg(unix)]
+    if let Some(id) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
+    }
+    #[cfg(not(unix))]
+    let _ = id;
 }
 
 /// For a command of `litmus lsp`: ends the process with its standard input, which the server keeps open.

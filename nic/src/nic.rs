@@ -272,7 +272,7 @@ impl Nic {
             let mut fds = lock(&self.core).transport.fds();
             fds.push((self.bell.fd(), false));
             if wait(&fds, Some(nanoseconds.min(LONGEST))).last() == Some(&true) {
-                let _ = self.bell.hear();
+                self.bell.hear();
             }
         }
         self.asleep.store(false, Ordering::SeqCst);

@@ -7,7 +7,7 @@ mod trace;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
@@ -178,8 +178,6 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         Ok(hosts) => hosts,
         Err(exit) => return exit,
     };
-    // Ctrl-C is for the command; what it did is printed all the same.
-    let _stop = interrupt::stop_on_signal();
     let seed = arguments.seed.unwrap_or_else(random_seed);
     let mut command = Command::new(program);
     command.args(rest);
@@ -191,9 +189,10 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         Some(traced) => command.env("LITMUS_NIC_TRACE", &traced.parts),
         None => command.env_remove("LITMUS_NIC_TRACE"),
     };
-    let status = match command.status() {
+    let status = match interrupt::run(&mut command) {
         Ok(status) => status,
         Err(error) => {
+            traced.iter().for_each(Traced::abandon);
             return terminal.usage_error(&format!("cannot start {}: {error}", program.display()));
         }
     };
@@ -266,6 +265,19 @@ fn set_environment(
 
 /// The library: the one that is given, or the one beside this program.
 fn library(given: Option<&Path>) -> Result<PathBuf, String> {
+    let found = find_library(given)?;
+    let shown = found.display();
+    let path = found.as_os_str().as_encoded_bytes();
+    if path.iter().any(|byte| matches!(byte, b' ' | b':')) {
+        return Err(format!(
+            "{shown}: expected a path without blanks and colons, since the loader (LD_PRELOAD) takes no other; \
+             copy the library elsewhere, and give it with --library"
+        ));
+    }
+    Ok(found)
+}
+
+fn find_library(given: Option<&Path>) -> Result<PathBuf, String> {
     const NAME: &str = "libnic.so";
     if let Some(given) = given {
         let known = given.canonicalize();
@@ -295,10 +307,27 @@ impl Traced {
         let mut parts = file.clone().into_os_string();
         parts.push(".parts");
         let parts = PathBuf::from(parts);
+        std::fs::create_dir(&parts).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => {
+                let why = "a `litmus nic` writes it, or was killed: then remove it";
+                Failure::unwritable(&parts, why)
+            }
+            _ => Failure::unwritable(&parts, error),
+        })?;
+        let traced = Self { file, parts };
         // The file is made now: what cannot be written should be known before.
-        File::create(&file).map_err(|error| Failure::unwritable(&file, error))?;
-        std::fs::create_dir(&parts).map_err(|error| Failure::unwritable(&parts, error))?;
-        Ok(Self { file, parts })
+        match File::create(&traced.file) {
+            Ok(_) => Ok(traced),
+            Err(error) => {
+                traced.abandon();
+                Err(Failure::unwritable(&traced.file, error))
+            }
+        }
+    }
+
+    /// Leaves nothing beside the file, if no process has written a part.
+    fn abandon(&self) {
+        drop(std::fs::remove_dir(&self.parts));
     }
 
     /// Puts the parts together.

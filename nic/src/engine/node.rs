@@ -1,6 +1,6 @@
 //! The state that all queue pairs of a process share: memory and its keys, A(n), random choices, and counts.
 
-use crate::config::{Knobs, Preset};
+use crate::config::Knobs;
 use crate::counts::Counts;
 use crate::keys::Keys;
 use crate::random::Random;
@@ -106,7 +106,7 @@ impl Node {
     /// The time at which a rule may be applied that becomes possible now for a queue pair. It may be delayed
     /// at random.
     pub fn due(&mut self, pair: u32, kind: Delay) -> u64 {
-        if self.knobs.preset == Preset::Calm {
+        if self.knobs.percent == 0 {
             return self.now;
         }
         let delay = self.mood.delay(pair, kind, &self.knobs, &mut self.random);

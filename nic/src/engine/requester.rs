@@ -284,10 +284,15 @@ pub fn answer(pair: &mut Pair, node: &mut Node, index: usize) {
     if index < pair.requester.sent {
         pair.requester.sent -= 1;
     }
+    let target = pieces(&entry.request.payload);
     let (status, fetched) = match entry.stage {
+        // Its memory was deregistered meanwhile.
+        Stage::LocalWrite(_) if !node.keys.all_local(pair.domain, target, true) => {
+            (Status::LocalProtection, 0)
+        }
         Stage::LocalWrite(bytes) => {
             let length = bytes.len() as u32;
-            let sges = pieces(&entry.request.payload).to_vec();
+            let sges = target.to_vec();
             let address = sges.first().map_or(0, |sge| sge.address);
             let pieces = node.pieces(address, bytes.len());
             for (piece, bytes) in cut(bytes, pieces) {

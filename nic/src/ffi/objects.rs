@@ -12,6 +12,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
+use crate::ffi::cancel::Uncanceled;
 use crate::nic::{AsyncEvent, Nic};
 use crate::queues::{Channel, CompletionQueue, Receives, Sends};
 use crate::request::{Completion, Destination, SendRequest};
@@ -200,8 +201,10 @@ pub fn none<T>(code: c_int) -> *mut T {
     ptr::null_mut()
 }
 
-/// Calls `act`, and returns `otherwise` if it panics: a panic must not unwind into C.
+/// Calls `act`, and returns `otherwise` if it panics: a panic must not unwind into C. The thread is not
+/// canceled meanwhile.
 pub fn guard<T>(otherwise: impl FnOnce() -> T, act: impl FnOnce() -> T) -> T {
+    let _uncanceled = Uncanceled::new();
     catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|_| otherwise())
 }
 

@@ -204,13 +204,18 @@ fn start(
     command.arg("--").arg(own).args(["-q", "run", "--backend", "verbs", "--seed", &seed]);
     command.args(nic.with.iter().flat_map(With::of_run));
     command.args(["-n", &arguments.iterations.to_string()]);
-    command.arg(if record.exists() { "--resume" } else { "--record" }).arg(record);
+    let is_new = !record.exists();
+    command.arg(if is_new { "--record" } else { "--resume" }).arg(record);
     command.arg("--").args(&arguments.tests).stdout(Stdio::null());
     let status = command.status().map_err(|error| bug(error).tell(terminal))?;
     // A violation is an answer, and so is a test that one limit or another kept from its end.
     match status.code() {
         Some(0..=2) => Ok(()),
         code => {
+            // Nothing ran. With other tests or options, the same name is free.
+            if is_new && matches!(code, Some(64 | 65)) {
+                drop(std::fs::remove_file(record));
+            }
             let code = code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
             terminal.err(&format!("error: the run with {} ended by {code}\n", nic.name()));
             Err(Exit::Unknown)

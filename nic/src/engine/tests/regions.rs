@@ -40,3 +40,23 @@ fn rmws_of_one_word_are_exclusive_in_all_regions() {
         assert_eq!(world.words.get(8), 2);
     }
 }
+
+#[test]
+fn a_get_into_memory_that_is_deregistered_meanwhile_fails_or_is_there() {
+    let fails = |world: &mut World, random: &mut Random| {
+        let all = access::LOCAL_WRITE;
+        let region = Region { domain: 1, start: 0, host: 0, length: 128, access: all };
+        let key = world.engine.node.keys.insert(region).expect("there is room");
+        world.words.set(8, 5);
+        let operation = Operation::Read { remote: world.remote(8) };
+        let first = std::mem::replace(&mut world.key, key);
+        world.post(1, operation, 0);
+        world.key = first;
+        world.steps(random.below(12));
+        assert!(world.engine.change_region(key, None));
+        let status = world.wait(1).status;
+        assert_eq!(status == Status::Success, world.words.get(0) == 5, "{status:?}");
+        status == Status::LocalProtection
+    };
+    sometimes(count(None, fails));
+}

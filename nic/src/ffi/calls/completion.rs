@@ -267,22 +267,21 @@ pub unsafe extern "C" fn req_notify_cq(cq: *mut ibv_cq, solicited_only: c_int) -
 ///
 /// # Safety
 /// The channel is null or not destroyed; the others are null or can be written.
-pub unsafe extern "C" fn get_cq_event(
+pub unsafe extern "C-unwind" fn get_cq_event(
     channel: *mut ibv_comp_channel,
     cq: *mut *mut ibv_cq,
     cq_context: *mut *mut c_void,
 ) -> c_int {
     // SAFETY: by the contract.
     let Some(own) = (unsafe { ChannelObject::own(channel) }) else { return -1 };
-    let own = Arc::clone(own);
     if cq.is_null() || cq_context.is_null() {
         return -1;
     }
     loop {
-        if own.bell.hear().is_err() {
+        if !own.bell.hear() {
             return -1;
         }
-        if let Some(object) = own.next() {
+        if let Some(object) = guard(|| None, || own.next()) {
             let object: *mut ibv_cq = ptr::with_exposed_provenance_mut(object);
             // SAFETY: events of a destroyed queue are forgotten, so this one is there.
             unsafe {

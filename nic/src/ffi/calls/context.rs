@@ -12,7 +12,7 @@ use crate::ffi::abi::{
     ibv_async_event, ibv_context, ibv_device, ibv_device_attr, ibv_device_attr_ex, ibv_gid,
     ibv_gid_entry, ibv_port_attr, verbs_context,
 };
-use crate::ffi::objects::{Context, ContextObject, guard_code, guard_new, set_errno};
+use crate::ffi::objects::{Context, ContextObject, guard, guard_code, guard_new, set_errno};
 use crate::nic::{config, nic};
 use crate::queues::Channel;
 
@@ -348,21 +348,20 @@ pub extern "C" fn get_pkey_index(_context: *mut ibv_context, _port: u8, key: u16
 ///
 /// # Safety
 /// The context is null or an open one; `out` is null or can be written.
-pub unsafe extern "C" fn get_async_event(
+pub unsafe extern "C-unwind" fn get_async_event(
     context: *mut ibv_context,
     out: *mut ibv_async_event,
 ) -> c_int {
     // SAFETY: by the contract.
     let Some(own) = (unsafe { ContextObject::own(context) }) else { return -1 };
-    let channel = Arc::clone(&own.channel);
     if out.is_null() {
         return -1;
     }
     loop {
-        if channel.bell.hear().is_err() {
+        if !own.channel.bell.hear() {
             return -1;
         }
-        if let Some(event) = channel.next() {
+        if let Some(event) = guard(|| None, || own.channel.next()) {
             let element = ptr::with_exposed_provenance_mut(event.object);
             // SAFETY: by the contract.
             unsafe { out.write(ibv_async_event { element, event_type: event.code }) };
