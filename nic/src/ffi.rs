@@ -1,8 +1,8 @@
 //! The boundary to C and the operating system. All `unsafe` code of this crate is here.
 //!
 //! `abi` has the structures that are shared with programs. `symbols` has the names under which programs find
-//! the functions, and the other modules have the functions. `cancel` is about threads that are canceled. `host`
-//! is this process: its memory, its threads, and the descriptors that it waits on.
+//! the functions, and the other modules have the functions. `cancel` is about threads that are canceled.
+//! `host` is this process: its memory, its threads, and the descriptors that it waits on.
 
 #![allow(unsafe_code, reason = "C and the system are reached here and nowhere else")]
 
