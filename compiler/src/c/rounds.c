@@ -16,7 +16,7 @@ static void start_together(struct thread *t)
 
 	for (int other = 0; other < NODES; other++)
 		if (other != n->number && round > ROUNDS)
-			await(t, barrier_link(t->number, other), round - ROUNDS);
+			await(t, barrier_link(t->number, other), round - ROUNDS, ANY);
 	__atomic_store_n(line_of(n, line), round, __ATOMIC_RELAXED);
 	__atomic_store_n(line_of(n, ARRIVAL + (unsigned)t->number), round, __ATOMIC_RELAXED);
 	for (int other = 0; other < NODES; other++)
@@ -93,7 +93,7 @@ static void *run_batch(void *argument)
 				.opcode = IBV_WR_RDMA_READ, .words = 1, .remote = FLUSH * LINE,
 				.local = (FLUSHED + (unsigned)t->number) * LINE,
 			});
-			await(t, link, t->posted);
+			await(t, link, t->posted, ANY);
 		}
 	return NULL;
 }

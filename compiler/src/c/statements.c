@@ -139,17 +139,6 @@ static void reap(struct thread *t, int link)
 	release(t, link);
 }
 
-/* How many requests have completed. */
-static uint64_t completed(struct thread *t, int link)
-{
-	uint64_t number;
-
-	hold(t, link);
-	number = t->node->ends[link].completed;
-	release(t, link);
-	return number;
-}
-
 /* Ends an instance that cannot go on. */
 __attribute__((noreturn)) static void end_instance(struct thread *t, enum status status)
 {
@@ -177,39 +166,30 @@ __attribute__((noreturn)) static void waited_too_long(struct thread *t, int link
 	fail("thread %d has waited %d s for a completion from node %d", t->number + 1, PATIENCE, node_of_link(link) + 1);
 }
 
-/* How many requests have completed before the first that has not. */
-static uint64_t first_completed(struct thread *t, int link)
+/* Which requests are counted: all that have completed, or those before the first that has not. */
+enum counted { ANY, FIRST };
+
+static uint64_t completed(struct thread *t, int link, enum counted which)
 {
+	const struct end *end = &t->node->ends[link];
 	uint64_t number;
 
 	hold(t, link);
-	number = t->node->ends[link].first;
+	number = which == FIRST ? end->first : end->completed;
 	release(t, link);
 	return number;
 }
 
-/* Waits until a count of requests is that high. */
-static void await_count(struct thread *t, int link, uint64_t number, uint64_t (*count)(struct thread *, int))
+/* Waits until that many requests have completed. */
+static void await(struct thread *t, int link, uint64_t number, enum counted which)
 {
 	uint64_t turns = 0, start = 0;
 
-	while (count(t, link) < number) {
+	while (completed(t, link, which) < number) {
 		reap(t, link);
 		if (!patience(&turns, &start, limit(t, link)))
 			waited_too_long(t, link);
 	}
-}
-
-/* Waits until that many requests have completed, whichever they are. */
-static void await(struct thread *t, int link, uint64_t number)
-{
-	await_count(t, link, number, completed);
-}
-
-/* Waits until the first ones have completed, that many. */
-static void await_first(struct thread *t, int link, uint64_t number)
-{
-	await_count(t, link, number, first_completed);
 }
 
 /* A request, from and to places that are given as offsets in the nodes' memory. */
@@ -256,7 +236,7 @@ static void post(struct thread *t, int link, struct request what)
 		request.wr.rdma.rkey = target->key;
 	}
 	if (end->posted >= DEPTH)
-		await_first(t, link, end->posted - DEPTH + 1);
+		await(t, link, end->posted - DEPTH + 1, FIRST);
 	if (signaled) {
 		end->stands_for[end->posted % DEPTH] = end->posted + 1 - end->signaled;
 		end->signaled = end->posted + 1;
@@ -380,7 +360,7 @@ UNUSED static int next_copy(struct thread *t, int link, struct turn *turn)
 {
 	unsigned copy = turn->next++ % COPIES;
 
-	await_first(t, link, turn->posted[copy]);
+	await(t, link, turn->posted[copy], FIRST);
 	t->turn = &turn->posted[copy];
 	return (int)copy;
 }
@@ -404,7 +384,7 @@ UNUSED static int poll_one(struct thread *t, int link)
 	if (polls->polled == polls->counted)
 		return 0;
 	if (polls->counted - polls->polled <= DEPTH)
-		await(t, link, polls->recent[polls->polled % DEPTH]);
+		await(t, link, polls->recent[polls->polled % DEPTH], ANY);
 	polls->polled++;
 	return 1;
 }
@@ -466,7 +446,7 @@ UNUSED static void wait_for_id(struct thread *t, int id)
 {
 	delay(t);
 	for (int link = 0; link < QUEUE_PAIRS; link++)
-		await_first(t, link, t->ids[id][link]);
+		await(t, link, t->ids[id][link], FIRST);
 }
 
 /* At the end of each turn of a loop. */

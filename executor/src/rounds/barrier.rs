@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::thread::{End, Patience, Stop};
-use crate::rdma::{Endpoint, RdmaError, Region, RegionKey, Request, RequestKind};
+use crate::rdma::{Endpoint, Region, RegionKey, Request, RequestKind};
 
 /// The distance between the words of two threads, in words: a cache line.
 const LINE: usize = 8;
@@ -26,13 +26,12 @@ pub struct Signal {
     /// The most requests in flight.
     depth: u64,
     posted: u64,
-    completed: u64,
 }
 
 impl Signal {
     /// A signal over an endpoint that is connected to a machine with this region of arrivals.
     pub fn new(endpoint: Box<dyn Endpoint>, remote: RegionKey, depth: u32) -> Self {
-        Self { endpoint, remote, depth: depth.into(), posted: 0, completed: 0 }
+        Self { endpoint, remote, depth: depth.into(), posted: 0 }
     }
 }
 
@@ -182,24 +181,18 @@ fn absent(thread: usize, silence: Duration) -> End {
 impl Signal {
     fn send(&mut self, own: usize, stop: &Stop<'_>) -> Result<(), End> {
         let mut patience = Patience::new(stop);
-        self.reap()?;
-        while self.posted - self.completed >= self.depth {
+        self.endpoint.poll()?;
+        // Places are taken from the first request under way.
+        while self.posted - self.endpoint.done().first() >= self.depth {
             if patience.spin()?.is_some() {
                 return Err(End::Hang("the queue pair of the barrier does not drain".to_owned()));
             }
-            self.reap()?;
+            self.endpoint.poll()?;
         }
         let remote = (self.remote.address + 8 * own as u64, self.remote.key);
         let request = Request::plain(RequestKind::Write, own + LINE, 1, remote);
         self.endpoint.post(&request)?;
         self.posted += 1;
-        Ok(())
-    }
-
-    fn reap(&mut self) -> Result<(), RdmaError> {
-        self.endpoint.poll()?;
-        // Only those before the first request under way make room.
-        self.completed = self.endpoint.done().first();
         Ok(())
     }
 }

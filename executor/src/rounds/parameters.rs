@@ -71,16 +71,6 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::Calm => "calm",
-            Self::Storm => "storm",
-            Self::Fast => "fast",
-        }
-    }
-
     /// The parameters of the preset.
     pub fn parameters(self) -> Parameters {
         let default = Parameters {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::thread::End;
-use crate::rdma::{Endpoint, RdmaError, Region, RegionKey, Request, RequestKind};
+use crate::rdma::{Endpoint, Region, RegionKey, Request, RequestKind};
 
 /// The size in words of a machine's region for background traffic. Writes go to its first half, and reads
 /// come from its second half. Its content does not matter.
@@ -25,7 +25,6 @@ pub struct Stream {
     /// How many requests it keeps in flight.
     depth: u64,
     posted: u64,
-    completed: u64,
     /// Keeps the region alive as long as requests use it.
     _region: Arc<dyn Region>,
 }
@@ -38,7 +37,7 @@ impl Stream {
         remote: RegionKey,
         depth: u32,
     ) -> Self {
-        Self { endpoint, remote, depth: depth.into(), posted: 0, completed: 0, _region: region }
+        Self { endpoint, remote, depth: depth.into(), posted: 0, _region: region }
     }
 
     /// Sends until `stop` is set, then waits for the requests in flight.
@@ -47,8 +46,8 @@ impl Stream {
     /// Fails if a request fails.
     pub fn run(&mut self, stop: &AtomicBool) -> Result<(), End> {
         while !stop.load(Ordering::Relaxed) {
-            self.reap()?;
-            while self.posted - self.completed < self.depth {
+            self.endpoint.poll()?;
+            while self.under_way() < self.depth {
                 let request = self.next();
                 self.endpoint.post(&request)?;
                 self.posted += 1;
@@ -56,8 +55,8 @@ impl Stream {
             std::thread::yield_now();
         }
         let began = Instant::now();
-        while self.completed < self.posted {
-            self.reap()?;
+        while self.under_way() > 0 {
+            self.endpoint.poll()?;
             if began.elapsed() > DRAIN {
                 return Err(End::Hang("background traffic does not drain".to_owned()));
             }
@@ -66,11 +65,9 @@ impl Stream {
         Ok(())
     }
 
-    /// Takes completions. Only those before the first request under way make room.
-    fn reap(&mut self) -> Result<(), RdmaError> {
-        self.endpoint.poll()?;
-        self.completed = self.endpoint.done().first();
-        Ok(())
+    /// How many places of the queue are taken: those from the first request under way.
+    fn under_way(&self) -> u64 {
+        self.posted - self.endpoint.done().first()
     }
 
     /// The next request: writes and reads alternate.

@@ -271,13 +271,13 @@ impl OfiEndpoint {
     /// Lets the provider work, and takes note of what has completed.
     fn reap(&mut self) -> Result<(), RdmaError> {
         let polled = self.queue.poll(&mut self.taken);
+        let before = self.done.first();
         for number in self.taken.drain(..) {
             self.fresh += 1;
-            let before = self.done.first();
             self.done.add(number..number + 1);
-            let more = (self.done.first() - before) as usize;
-            self.under_way.drain(..more.min(self.under_way.len()));
         }
+        let more = (self.done.first() - before) as usize;
+        self.under_way.drain(..more.min(self.under_way.len()));
         let error = match polled {
             Ok(None) => return Ok(()),
             Ok(Some(failure)) => self.request_failed(&failure),

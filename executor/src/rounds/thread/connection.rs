@@ -221,20 +221,11 @@ impl Connection {
         Ok(())
     }
 
-    /// Waits until there is room for one request more. Also where others have completed before it, the first
-    /// one under way keeps its place.
-    fn make_room(&mut self, stop: &Stop<'_>) -> Result<(), Halt> {
-        self.first = self.endpoint.done().first();
+    pub(super) fn post(&mut self, request: &Request, stop: &Stop<'_>) -> Result<(), Halt> {
+        // The first one under way keeps its place, also where others have completed before it.
         if self.posted - self.first >= self.depth {
             self.wait(self.posted + 1 - self.depth, stop)?;
             self.first = self.endpoint.done().first();
-        }
-        Ok(())
-    }
-
-    pub(super) fn post(&mut self, request: &Request, stop: &Stop<'_>) -> Result<(), Halt> {
-        if self.posted - self.first >= self.depth {
-            self.make_room(stop)?;
         }
         // Requests without a completion fill the queue, and nothing would say that there is space again.
         let is_long = self.posted - self.signaled + 1 >= self.depth.div_ceil(2);
