@@ -4,8 +4,7 @@ use crate::config::Knobs;
 use crate::counts::Counts;
 use crate::keys::Keys;
 use crate::random::Random;
-use crate::request::{Sge, total};
-use crate::spare;
+use crate::request::Sge;
 use crate::trace::{Name, Step, Trace};
 use crate::wire::Message;
 
@@ -130,17 +129,18 @@ impl Node {
         self.trace.note(self.now, name, step);
     }
 
-    /// Reads local pieces, one after the other. `None` if a key is not valid for its piece.
-    pub fn gather(&mut self, domain: u32, sges: &[Sge]) -> Option<Vec<u8>> {
-        let mut bytes = spare::take(total(sges) as usize);
-        let mut rest = bytes.as_mut_slice();
+    /// Reads local pieces, one after the other, into as many bytes. False if a key is not valid for its piece.
+    pub fn gather(&mut self, domain: u32, sges: &[Sge], bytes: &mut [u8]) -> bool {
+        let mut rest = bytes;
         for sge in sges.iter().filter(|sge| sge.length > 0) {
-            let host = self.keys.local(domain, sge, false)?;
-            let (piece, after) = rest.split_at_mut_checked(sge.length as usize)?;
+            let Some(host) = self.keys.local(domain, sge, false) else { return false };
+            let Some((piece, after)) = rest.split_at_mut_checked(sge.length as usize) else {
+                return false;
+            };
             self.memory.read(host, piece);
             rest = after;
         }
-        Some(bytes)
+        true
     }
 
     /// Writes bytes into local pieces, one after the other. Skips pieces whose region is gone.

@@ -138,6 +138,8 @@ pub struct Entry {
 pub enum Stage {
     /// A put (or send) that has not read its source.
     Put,
+    /// A put (or send) that has read a part of its source, and the pieces that it has yet to read.
+    Reading(Box<(Vec<u8>, Vec<Range<usize>>)>),
     /// `x := v`: a put whose source is read (or inline), and that has not been sent.
     RemoteWrite(Vec<u8>),
     /// A get or RMW that has not been sent.

@@ -54,7 +54,7 @@ fn enabled_sources(pair: &Pair, node: &Node, steps: &mut Steps) {
         if entry.fence || matches!(entry.stage, Stage::Failed(_)) {
             return;
         }
-        if entry.stage == Stage::Put {
+        if matches!(entry.stage, Stage::Put | Stage::Reading(_)) {
             let room = requester.carried < MOST_CARRIED || index == requester.sent;
             if room {
                 steps.push(Step::Source(index), entry.due);
@@ -152,24 +152,38 @@ pub fn rfence(pair: &mut Pair) {
     }
 }
 
-/// Rule 2: reads the source.
+/// Rule 2: reads the source. One that is torn is read piece by piece.
 pub fn source(pair: &mut Pair, node: &mut Node, index: usize) {
-    let domain = pair.domain;
-    let own = pair.own(0);
+    let (own, domain) = (pair.own(0), pair.domain);
     let Some(entry) = pair.requester.pipe.get_mut(index) else { return };
-    if index > 0 {
-        node.counts.early_sources += 1;
-    }
-    entry.stage = match node.gather(domain, pieces(&entry.request.payload)) {
-        Some(bytes) => {
-            let name = trace::Name { request: entry.number, ..own };
-            let value = trace::value(&bytes);
-            node.note(name, || Traced::SourceRead { value, early: index > 0 });
-            pair.requester.carried += bytes.len();
-            Stage::RemoteWrite(bytes)
+    let memory = pieces(&entry.request.payload);
+    let length = crate::request::total(memory) as usize;
+    let (mut bytes, mut rest) = match std::mem::replace(&mut entry.stage, Stage::Put) {
+        Stage::Reading(begun) => *begun,
+        _ => {
+            node.counts.early_sources += u64::from(index > 0);
+            (spare::take(length), node.pieces(memory))
         }
-        None => Stage::Failed(Status::LocalProtection),
     };
+    let piece = rest.pop().unwrap_or(0..length);
+    let is_read = match piece.len() == length {
+        true => node.gather(domain, memory, &mut bytes),
+        false => node.gather(domain, &part(memory, &piece), &mut bytes[piece]),
+    };
+    if !is_read {
+        entry.stage = Stage::Failed(Status::LocalProtection);
+        return;
+    }
+    if !rest.is_empty() {
+        entry.due = node.due(pair.number, Delay::Source);
+        entry.stage = Stage::Reading(Box::new((bytes, rest)));
+        return;
+    }
+    let name = trace::Name { request: entry.number, ..own };
+    let value = trace::value(&bytes);
+    node.note(name, || Traced::SourceRead { value, early: index > 0 });
+    pair.requester.carried += bytes.len();
+    entry.stage = Stage::RemoteWrite(bytes);
 }
 
 /// Sends a request to where rules 3, 6 and 9 to 12 are applied.
@@ -252,7 +266,11 @@ fn resend(pair: &mut Pair, node: &mut Node, index: usize) {
     let Some(entry) = pair.requester.pipe.get_mut(index) else { return };
     entry.again = false;
     let Operation::Write { remote, immediate } = entry.request.operation else { return };
-    let Some(bytes) = node.gather(domain, pieces(&entry.request.payload)) else { return };
+    let memory = pieces(&entry.request.payload);
+    let mut bytes = spare::take(crate::request::total(memory) as usize);
+    if !node.gather(domain, memory, &mut bytes) {
+        return;
+    }
     node.counts.faults += 1;
     entry.stage = Stage::Sent;
     let (number, solicited, retries) = (entry.number, false, 0);
@@ -292,9 +310,8 @@ pub fn answer(pair: &mut Pair, node: &mut Node, index: usize) {
         }
         Stage::LocalWrite(bytes) => {
             let length = bytes.len() as u32;
-            let sges = target.to_vec();
-            let address = sges.first().map_or(0, |sge| sge.address);
-            let pieces = node.pieces(address, bytes.len());
+            let sges = part(target, &(0..bytes.len()));
+            let pieces = node.pieces(&sges);
             for (piece, bytes) in cut(bytes, pieces) {
                 let sges = part(&sges, &piece);
                 let due = node.due(pair.number, Delay::Landing);

@@ -4,7 +4,9 @@ use std::mem::take;
 
 use crate::fault::Fault;
 use crate::queues::Overrun;
-use crate::request::{Completion, RECEIVED, RECEIVED_WITH_WRITE, Remote, Status, access, total};
+use crate::request::{
+    Completion, RECEIVED, RECEIVED_WITH_WRITE, Remote, Sge, Status, access, total,
+};
 use crate::spare;
 use crate::trace::{Step as Traced, value};
 use crate::wire::{Body, Request};
@@ -275,7 +277,7 @@ fn push_pieces(pair: &mut Pair, node: &mut Node, number: u64, remote: Remote, by
     if bytes.is_empty() {
         return;
     }
-    let pieces = node.pieces_of_write(remote.address, bytes.len());
+    let pieces = node.pieces_of_write(&[memory(remote, bytes.len())]);
     for (piece, bytes) in cut(bytes, pieces) {
         let remote = Remote { address: remote.address + piece.start as u64, ..remote };
         push(pair, node, number, RemoteAction::Write { remote, bytes, atomic: false });
@@ -315,10 +317,10 @@ fn send(
         ..pair.received(&request, Status::Success)
     };
     if !bytes.is_empty() {
-        let address = request.sges.first().map_or(0, |sge| sge.address);
-        let pieces = node.pieces(address, bytes.len());
+        let memory = part(&request.sges, &(0..bytes.len()));
+        let pieces = node.pieces(&memory);
         for (piece, bytes) in cut(take(bytes), pieces) {
-            let sges = part(&request.sges, &piece);
+            let sges = part(&memory, &piece);
             push(pair, node, number, RemoteAction::Scatter { sges, bytes });
         }
     }
@@ -353,7 +355,7 @@ fn read(
     let (mut bytes, mut pieces) = arrived
         .partial
         .take()
-        .unwrap_or_else(|| (spare::take(length), node.pieces(remote.address, length)));
+        .unwrap_or_else(|| (spare::take(length), node.pieces(&[memory(remote, length)])));
     if let Some(piece) = pieces.pop() {
         node.memory.read(host + piece.start as u64, &mut bytes[piece]);
     }
@@ -409,6 +411,11 @@ pub fn resolve(pair: &Pair, node: &Node, remote: Remote, length: usize, needs: u
         return None;
     }
     node.keys.remote(pair.domain, remote, length as u64, needs)
+}
+
+/// The memory that the peer names, as a piece of a message's memory.
+fn memory(remote: Remote, length: usize) -> Sge {
+    Sge { address: remote.address, length: length as u32, key: remote.key }
 }
 
 /// Adds an entry to `wbR`.

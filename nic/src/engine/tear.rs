@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::fault::Fault;
 use crate::random::Random;
-use crate::request::Sge;
+use crate::request::{Sge, total};
 
 use super::node::Node;
 
@@ -12,35 +12,37 @@ use super::node::Node;
 const MOST: usize = 16;
 
 impl Node {
-    /// The pieces of a message to or from an address, in the order in which they are accessed.
-    pub fn pieces(&mut self, address: u64, length: usize) -> Vec<Range<usize>> {
+    /// The pieces of a message to or from this memory, in the order in which they are accessed.
+    pub fn pieces(&mut self, memory: &[Sge]) -> Vec<Range<usize>> {
+        let length = total(memory) as usize;
         if !self.knobs.tear || length <= 8 {
             return std::iter::once(0..length).collect();
         }
-        let pieces = torn(address, length, &mut self.random);
+        let pieces = torn(memory, &mut self.random);
         self.counts.torn += u64::from(pieces.len() > 1);
         pieces
     }
 
     /// The pieces of a write, in the order in which they become visible.
-    pub fn pieces_of_write(&mut self, address: u64, length: usize) -> Vec<Range<usize>> {
+    pub fn pieces_of_write(&mut self, memory: &[Sge]) -> Vec<Range<usize>> {
+        let length = total(memory) as usize;
         if self.knobs.has(Fault::TagBeforeData) && length > 8 {
             self.counts.faults += 1;
             return vec![length - 8..length, 0..length - 8];
         }
-        self.pieces(address, length)
+        self.pieces(memory)
     }
 }
 
-fn torn(address: u64, length: usize, random: &mut Random) -> Vec<Range<usize>> {
-    // The offset of the first place between aligned words.
-    let first = 8 - (address % 8) as usize;
-    let places = (length.saturating_sub(first)).div_ceil(8);
-    let mut cuts: Vec<usize> = match places < MOST {
-        true => (0..places).filter(|_| random.percent(70)).map(|word| first + 8 * word).collect(),
-        false => (1..MOST).map(|_| first + 8 * random.below(places as u64) as usize).collect(),
+fn torn(memory: &[Sge], random: &mut Random) -> Vec<Range<usize>> {
+    let places = memory.iter().map(words).sum::<u64>().saturating_sub(1);
+    let mut cuts: Vec<usize> = match places < MOST as u64 {
+        true => {
+            (1..=places).filter(|_| random.percent(70)).map(|word| start(memory, word)).collect()
+        }
+        false => (1..MOST).map(|_| start(memory, 1 + random.below(places))).collect(),
     };
-    cuts.extend([0, length]);
+    cuts.extend([0, total(memory) as usize]);
     cuts.sort_unstable();
     cuts.dedup();
     let mut pieces: Vec<_> = cuts.windows(2).map(|ends| ends[0]..ends[1]).collect();
@@ -48,6 +50,25 @@ fn torn(address: u64, length: usize, random: &mut Random) -> Vec<Range<usize>> {
         pieces.swap(last, random.below(last as u64 + 1) as usize);
     }
     pieces
+}
+
+/// How many aligned words have bytes of this memory.
+fn words(sge: &Sge) -> u64 {
+    if sge.length == 0 { 0 } else { (sge.address % 8 + u64::from(sge.length)).div_ceil(8) }
+}
+
+/// The offset in the message of the first byte of a word, by its number.
+fn start(memory: &[Sge], mut word: u64) -> usize {
+    let mut offset = 0;
+    for sge in memory {
+        if word < words(sge) {
+            let before = (8 * word).saturating_sub(sge.address % 8);
+            return (offset + before) as usize;
+        }
+        word -= words(sge);
+        offset += u64::from(sge.length);
+    }
+    offset as usize
 }
 
 /// The bytes of each piece.
@@ -80,12 +101,17 @@ pub fn part(sges: &[Sge], range: &Range<usize>) -> Vec<Sge> {
 mod tests {
     use super::*;
 
+    fn memory(address: u64, length: u32) -> Sge {
+        Sge { address, length, key: 1 }
+    }
+
     #[test]
     fn pieces_are_the_message_cut_between_words() {
         let mut random = Random::new(1);
         for (address, length) in [(0, 9), (4, 9), (8, 64), (3, 100), (0, 128), (16, 1 << 20)] {
             for _ in 0..100 {
-                let mut pieces = torn(address, length, &mut random);
+                let mut pieces = torn(&[memory(address, length)], &mut random);
+                let length = length as usize;
                 assert!(pieces.len() <= MOST, "{address} {length}: {pieces:?}");
                 pieces.sort_by_key(|piece| piece.start);
                 let ends = pieces.iter().map(|piece| piece.end);
@@ -108,7 +134,7 @@ mod tests {
         let mut orders: Vec<Vec<usize>> = Vec::new();
         for _ in 0..2000 {
             let order: Vec<usize> =
-                torn(0, 32, &mut random).iter().map(|piece| piece.start).collect();
+                torn(&[memory(0, 32)], &mut random).iter().map(|piece| piece.start).collect();
             orders.push(order);
         }
         orders.sort_unstable();
@@ -119,11 +145,23 @@ mod tests {
     }
 
     #[test]
+    fn no_word_of_a_list_is_cut() {
+        let list = [memory(12, 8), memory(40, 0), memory(96, 12), memory(7, 2)];
+        // Of the words at 8, 16, 96, 104, 0 and 8.
+        let starts: Vec<usize> = (0..6).map(|word| start(&list, word)).collect();
+        assert_eq!(starts, [0, 4, 8, 16, 20, 21]);
+        let mut random = Random::new(1);
+        for _ in 0..100 {
+            let pieces = torn(&list, &mut random);
+            assert!(pieces.iter().all(|piece| starts.contains(&piece.start)), "{pieces:?}");
+        }
+    }
+
+    #[test]
     fn a_part_of_a_list_has_its_bytes() {
-        let sge = |address, length| Sge { address, length, key: 1 };
-        let list = [sge(100, 8), sge(200, 0), sge(300, 16)];
-        assert_eq!(part(&list, &(4..12)), [sge(104, 4), sge(300, 4)]);
-        assert_eq!(part(&list, &(0..8)), [sge(100, 8)]);
-        assert_eq!(part(&list, &(16..24)), [sge(308, 8)]);
+        let list = [memory(100, 8), memory(200, 0), memory(300, 16)];
+        assert_eq!(part(&list, &(4..12)), [memory(104, 4), memory(300, 4)]);
+        assert_eq!(part(&list, &(0..8)), [memory(100, 8)]);
+        assert_eq!(part(&list, &(16..24)), [memory(308, 8)]);
     }
 }

@@ -462,24 +462,39 @@ fn words_of_a_message_are_seen_together_or_torn() {
     assert_eq!(tag_first, [vec![10, 8, 9]].into());
 }
 
-#[test]
-fn a_read_of_several_words_is_torn_on_request() {
-    type Sees = fn(&World) -> bool;
-    let torn = |tear: bool, sees: Sees| {
+/// Two words are copied by the NIC, from one index to another, while the CPU sets both: whether the copy has the
+/// one only, or the other.
+fn copies_are_torn_on_request(post: fn(&mut World), from: u64, to: u64) {
+    let torn = |tear: bool, values: [u64; 2]| {
         count(None, |world, random| {
             world.engine.node.knobs.tear = tear;
-            let remote = world.remote(8);
-            world.post_words(1, Operation::Read { remote }, 2, 2, false);
+            post(world);
             world.steps(random.below(20));
-            world.words.set(8, 1);
-            world.words.set(9, 1);
+            world.words.set(from, 1);
+            world.words.set(from + 1, 1);
             world.settle();
-            sees(world)
+            [world.words.get(to), world.words.get(to + 1)] == values
         })
     };
-    let first: Sees = |world| world.words.get(2) == 1 && world.words.get(3) == 0;
-    let second: Sees = |world| world.words.get(2) == 0 && world.words.get(3) == 1;
-    sometimes(torn(true, first));
-    sometimes(torn(true, second));
-    assert_eq!(torn(false, first) + torn(false, second), 0);
+    sometimes(torn(true, [1, 0]));
+    sometimes(torn(true, [0, 1]));
+    assert_eq!(torn(false, [1, 0]) + torn(false, [0, 1]), 0);
+}
+
+#[test]
+fn a_read_of_several_words_is_torn_on_request() {
+    let post = |world: &mut World| {
+        let remote = world.remote(8);
+        world.post_words(1, Operation::Read { remote }, 2, 2, false);
+    };
+    copies_are_torn_on_request(post, 8, 2);
+}
+
+#[test]
+fn the_source_of_several_words_is_torn_on_request() {
+    let post = |world: &mut World| {
+        let remote = world.remote(8);
+        world.post_words(1, Operation::Write { remote, immediate: None }, 2, 2, false);
+    };
+    copies_are_torn_on_request(post, 2, 8);
 }
