@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Read};
 use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use lang::mutex::lock;
 
@@ -44,6 +45,30 @@ pub fn run(command: &mut Command) -> std::io::Result<ExitStatus> {
     let status = running.wait();
     *lock(&child) = None;
     status
+}
+
+/// Runs a command to its end, in a process that has a flag of [`stop_on_signal`]. If Ctrl-C sets the flag,
+/// the command has it from the terminal, too, and ends soon; if another signal does, it is passed on.
+///
+/// # Errors
+/// The command cannot be started.
+pub fn run_unless_stopped(command: &mut Command, stop: &AtomicBool) -> std::io::Result<ExitStatus> {
+    const SOON: Duration = Duration::from_secs(2);
+    let mut running = command.spawn()?;
+    let (mut stopped, mut is_told) = (None, false);
+    loop {
+        if let Some(status) = running.try_wait()? {
+            return Ok(status);
+        }
+        if stop.load(Ordering::Relaxed) {
+            let since = stopped.get_or_insert_with(Instant::now);
+            if !is_told && since.elapsed() >= SOON {
+                terminate(running.id());
+                is_told = true;
+            }
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// Asks a process to end.

@@ -25,7 +25,7 @@ pub struct Counts {
     pub early_reads: u64,
     /// Writes that passed earlier ones of their queue pair, in memory registered with relaxed ordering.
     pub relaxed: u64,
-    /// Messages of several words that were accessed in pieces.
+    /// Reads and writes of several words that were done in pieces.
     pub torn: u64,
     /// Times that the fault had an effect: the broken rule was applied where the correct rule could not have
     /// been.

@@ -2,7 +2,8 @@
 //!
 //! `abi` has the structures that are shared with programs. `symbols` has the names under which programs find
 //! the functions, and the other modules have the functions. `cancel` is about threads that are canceled.
-//! `host` is this process: its memory, its threads, and the descriptors that it waits on.
+//! `host` is this process: its memory, its threads, and the descriptors that it waits on. `unmapped` is about
+//! memory that is registered and not there.
 
 #![allow(unsafe_code, reason = "C and the system are reached here and nowhere else")]
 
@@ -14,8 +15,10 @@ mod manager;
 mod objects;
 mod paths;
 mod symbols;
+mod unmapped;
 
 pub use host::{
     Bell, HostMemory, become_nic_thread, finish_at_exit, mapped, read_into, same_user, say, wait,
     write_from,
 };
+pub use unmapped::handle_faults;

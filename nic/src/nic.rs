@@ -12,7 +12,7 @@ use crate::device;
 use crate::engine::mood::Mood;
 use crate::engine::node::{Event, Node};
 use crate::engine::{Engine, Round};
-use crate::ffi::{Bell, HostMemory, become_nic_thread, finish_at_exit, say, wait};
+use crate::ffi::{Bell, HostMemory, become_nic_thread, finish_at_exit, handle_faults, say, wait};
 use crate::keys::Keys;
 use crate::queues::{Channel, lock};
 use crate::random::Random;
@@ -165,6 +165,7 @@ fn start() -> Option<&'static Nic> {
     // A child of `fork` has that of its parent.
     static FINISHES: Once = Once::new();
     FINISHES.call_once(finish_at_exit);
+    handle_faults();
     Some(nic)
 }
 

@@ -434,7 +434,7 @@ impl Counts {
             ("early_writes", "early write"),
             ("early_reads", "early read"),
             ("relaxed", "relaxed write"),
-            ("torn", "torn message"),
+            ("torn", "torn read or write"),
             ("failures", "failed request"),
             ("faults", "fault"),
         ];

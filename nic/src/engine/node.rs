@@ -129,7 +129,8 @@ impl Node {
         self.trace.note(self.now, name, step);
     }
 
-    /// Reads local pieces, one after the other, into as many bytes. False if a key is not valid for its piece.
+    /// Reads local pieces, one after the other, into as many bytes. False if a key is not valid for its
+    /// piece.
     pub fn gather(&mut self, domain: u32, sges: &[Sge], bytes: &mut [u8]) -> bool {
         let mut rest = bytes;
         for sge in sges.iter().filter(|sge| sge.length > 0) {

@@ -42,8 +42,8 @@ pub fn enabled(pair: &Pair, node: &Node, steps: &mut Steps) {
     enabled_local(pair, node, steps);
 }
 
-/// Rule 2: a put's local read may overtake everything except puts that have not read yet, and rfences. It may
-/// not overtake a write in `wbL`.
+/// Rule 2: a put's local read may overtake everything except puts that have not read all yet, and rfences. It
+/// may not overtake a write in `wbL`.
 fn enabled_sources(pair: &Pair, node: &Node, steps: &mut Steps) {
     let requester = &pair.requester;
     let pending = requester.wb_local.iter().any(|entry| matches!(entry, LocalEntry::Write { .. }));

@@ -12,7 +12,8 @@ use super::node::Node;
 const MOST: usize = 16;
 
 impl Node {
-    /// The pieces of a message to or from this memory, in the order in which they are accessed.
+    /// The pieces of a message to or from this memory, in the order in which they are written. It is any
+    /// order, so reading takes them from the end.
     pub fn pieces(&mut self, memory: &[Sge]) -> Vec<Range<usize>> {
         let length = total(memory) as usize;
         if !self.knobs.tear || length <= 8 {

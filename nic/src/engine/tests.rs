@@ -462,8 +462,8 @@ fn words_of_a_message_are_seen_together_or_torn() {
     assert_eq!(tag_first, [vec![10, 8, 9]].into());
 }
 
-/// Two words are copied by the NIC, from one index to another, while the CPU sets both: whether the copy has the
-/// one only, or the other.
+/// The NIC copies two words, from one index to another, while the CPU sets both. The copy may have the new
+/// value of one of them alone, of either, only if messages are torn.
 fn copies_are_torn_on_request(post: fn(&mut World), from: u64, to: u64) {
     let torn = |tear: bool, values: [u64; 2]| {
         count(None, |world, random| {

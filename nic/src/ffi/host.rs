@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use crate::engine::node::Memory;
 use crate::ffi::cancel;
 use crate::ffi::objects::guard;
+use crate::ffi::unmapped::accessing;
 use crate::spare::MOST_ROOM;
 
 /// A counter that wakes threads which poll it (`eventfd`).
@@ -83,7 +84,7 @@ pub fn finish_at_exit() {
 }
 
 /// Prepares the calling thread for the NIC's work: it may run on all cores, whatever its parent was pinned
-/// to, and it leaves signals to the program.
+/// to, and it leaves signals to the program, but for its own SIGSEGV.
 pub fn become_nic_thread() {
     // SAFETY: both sets are plain memory of the right size, filled before they are used.
     unsafe {
@@ -94,6 +95,8 @@ pub fn become_nic_thread() {
         libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &cores);
         let mut signals: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&mut signals);
+        // A thread that faults with the signal blocked ends the program, whatever handler there is.
+        libc::sigdelset(&mut signals, libc::SIGSEGV);
         libc::pthread_sigmask(libc::SIG_BLOCK, &signals, ptr::null_mut());
         // Makes sleeps end on time, not up to 50 us later.
         libc::prctl(libc::PR_SET_TIMERSLACK, 1_000);
@@ -190,67 +193,75 @@ fn unit(address: u64, left: usize) -> usize {
 
 impl Memory for HostMemory {
     fn read(&mut self, host: u64, out: &mut [u8]) {
-        let mut at = 0;
-        if host.is_multiple_of(8) {
-            for (index, chunk) in out.chunks_exact_mut(8).enumerate() {
-                let place = (host as usize + 8 * index) as *mut u64;
-                // SAFETY: as below.
-                let word = unsafe { AtomicU64::from_ptr(place).load(Ordering::Acquire) };
-                chunk.copy_from_slice(&word.to_le_bytes());
-            }
-            at = out.len() & !7;
-        }
-        while at < out.len() {
-            let address = host + at as u64;
-            let size = unit(address, out.len() - at);
-            let place = address as *mut u8;
-            // SAFETY: the address is in a registered region, which the program keeps mapped while it is
-            // registered, and it is aligned for the size. The program's CPUs may access it too, as they may
-            // with a real NIC.
-            let word = unsafe {
-                match size {
-                    8 => AtomicU64::from_ptr(place.cast()).load(Ordering::Acquire),
-                    4 => u64::from(AtomicU32::from_ptr(place.cast()).load(Ordering::Acquire)),
-                    2 => u64::from(AtomicU16::from_ptr(place.cast()).load(Ordering::Acquire)),
-                    _ => u64::from(AtomicU8::from_ptr(place).load(Ordering::Acquire)),
-                }
-            };
-            out[at..at + size].copy_from_slice(&word.to_le_bytes()[..size]);
-            at += size;
-        }
+        accessing(host, out.len(), || read(host, out));
     }
 
     fn write(&mut self, host: u64, bytes: &[u8]) {
-        let mut at = 0;
-        if host.is_multiple_of(8) {
-            let (words, _) = bytes.as_chunks::<8>();
-            for (index, word) in words.iter().enumerate() {
-                let place = (host as usize + 8 * index) as *mut u64;
-                // SAFETY: as below.
-                unsafe {
-                    AtomicU64::from_ptr(place).store(u64::from_le_bytes(*word), Ordering::Release);
-                }
-            }
-            at = 8 * words.len();
+        accessing(host, bytes.len(), || write(host, bytes));
+    }
+}
+
+fn read(host: u64, out: &mut [u8]) {
+    let mut at = 0;
+    if host.is_multiple_of(8) {
+        for (index, chunk) in out.chunks_exact_mut(8).enumerate() {
+            let place = (host as usize + 8 * index) as *mut u64;
+            // SAFETY: as below.
+            let word = unsafe { AtomicU64::from_ptr(place).load(Ordering::Acquire) };
+            chunk.copy_from_slice(&word.to_le_bytes());
         }
-        while at < bytes.len() {
-            let address = host + at as u64;
-            let size = unit(address, bytes.len() - at);
-            let mut word = [0; 8];
-            word[..size].copy_from_slice(&bytes[at..at + size]);
-            let word = u64::from_le_bytes(word);
-            let place = address as *mut u8;
-            // SAFETY: as for reading, and the region was registered for writing.
+        at = out.len() & !7;
+    }
+    while at < out.len() {
+        let address = host + at as u64;
+        let size = unit(address, out.len() - at);
+        let place = address as *mut u8;
+        // SAFETY: the address is in a registered region, so the program has had it mapped. If it no longer
+        // is, the access faults (see `unmapped`). It is aligned for the size. The program's CPUs may access
+        // it too, as they may with a real NIC.
+        let word = unsafe {
+            match size {
+                8 => AtomicU64::from_ptr(place.cast()).load(Ordering::Acquire),
+                4 => u64::from(AtomicU32::from_ptr(place.cast()).load(Ordering::Acquire)),
+                2 => u64::from(AtomicU16::from_ptr(place.cast()).load(Ordering::Acquire)),
+                _ => u64::from(AtomicU8::from_ptr(place).load(Ordering::Acquire)),
+            }
+        };
+        out[at..at + size].copy_from_slice(&word.to_le_bytes()[..size]);
+        at += size;
+    }
+}
+
+fn write(host: u64, bytes: &[u8]) {
+    let mut at = 0;
+    if host.is_multiple_of(8) {
+        let (words, _) = bytes.as_chunks::<8>();
+        for (index, word) in words.iter().enumerate() {
+            let place = (host as usize + 8 * index) as *mut u64;
+            // SAFETY: as below.
             unsafe {
-                match size {
-                    8 => AtomicU64::from_ptr(place.cast()).store(word, Ordering::Release),
-                    4 => AtomicU32::from_ptr(place.cast()).store(word as u32, Ordering::Release),
-                    2 => AtomicU16::from_ptr(place.cast()).store(word as u16, Ordering::Release),
-                    _ => AtomicU8::from_ptr(place).store(word as u8, Ordering::Release),
-                }
+                AtomicU64::from_ptr(place).store(u64::from_le_bytes(*word), Ordering::Release);
             }
-            at += size;
         }
+        at = 8 * words.len();
+    }
+    while at < bytes.len() {
+        let address = host + at as u64;
+        let size = unit(address, bytes.len() - at);
+        let mut word = [0; 8];
+        word[..size].copy_from_slice(&bytes[at..at + size]);
+        let word = u64::from_le_bytes(word);
+        let place = address as *mut u8;
+        // SAFETY: as for reading, and the region was registered for writing.
+        unsafe {
+            match size {
+                8 => AtomicU64::from_ptr(place.cast()).store(word, Ordering::Release),
+                4 => AtomicU32::from_ptr(place.cast()).store(word as u32, Ordering::Release),
+                2 => AtomicU16::from_ptr(place.cast()).store(word as u16, Ordering::Release),
+                _ => AtomicU8::from_ptr(place).store(word as u8, Ordering::Release),
+            }
+        }
+        at += size;
     }
 }
 

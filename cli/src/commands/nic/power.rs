@@ -7,7 +7,7 @@ mod with;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use campaign::files;
 use clap::Args;
@@ -16,7 +16,7 @@ use evidence::record::{End, Record};
 use super::{Fault, Preset, fault, faults, library, preset_name};
 use crate::exit::Exit;
 use crate::input;
-use crate::interrupt::stop_on_signal;
+use crate::interrupt::{run_unless_stopped, stop_on_signal};
 use crate::options::{ModelOption, SolverOptions};
 use crate::output::Failure;
 use crate::sink::Sink;
@@ -157,7 +157,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         };
         if !known {
             terminal.note(&format!("{} ({} of {})", nic.name(), index + 1, nics.len()));
-            if let Err(exit) = start(arguments, nic, &record, &library, terminal) {
+            if let Err(exit) = start(arguments, nic, &record, &library, &stop, terminal) {
                 return exit;
             }
         }
@@ -189,6 +189,7 @@ fn start(
     nic: &Nic,
     record: &Path,
     library: &Path,
+    stop: &AtomicBool,
     terminal: &mut Terminal,
 ) -> Result<(), Exit> {
     let bug = |error: std::io::Error| Failure::Bug(format!("cannot start litmus: {error}"));
@@ -207,10 +208,12 @@ fn start(
     let is_new = !record.exists();
     command.arg(if is_new { "--record" } else { "--resume" }).arg(record);
     command.arg("--").args(&arguments.tests).stdout(Stdio::null());
-    let status = command.status().map_err(|error| bug(error).tell(terminal))?;
+    let status =
+        run_unless_stopped(&mut command, stop).map_err(|error| bug(error).tell(terminal))?;
     // A violation is an answer, and so is a test that one limit or another kept from its end.
     match status.code() {
         Some(0..=2) => Ok(()),
+        _ if stop.load(Ordering::Relaxed) => Ok(()),
         code => {
             // Nothing ran. With other tests or options, the same name is free.
             if is_new && matches!(code, Some(64 | 65)) {

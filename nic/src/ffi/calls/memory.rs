@@ -74,6 +74,9 @@ fn check(host: u64, length: u64, flags: u32) -> Result<(), c_int> {
     Ok(())
 }
 
+/// The kernel demands that the address of a region begins as far into its page as the memory does.
+const PAGE: u64 = 4096;
+
 unsafe fn register(
     pd: *mut ibv_pd,
     addr: *mut c_void,
@@ -85,6 +88,9 @@ unsafe fn register(
     let (own, context) = unsafe { domain(pd) }.ok_or(libc::EINVAL)?;
     let host = addr.expose_provenance() as u64;
     check(host, length as u64, flags)?;
+    if !(host ^ start).is_multiple_of(PAGE) {
+        return Err(libc::EINVAL);
+    }
     let region = Region { domain: own.number, start, host, length: length as u64, access: flags };
     let key = context.nic.with(|engine| engine.node.keys.insert(region)).ok_or(libc::ENOMEM)?;
     context.objects.fetch_add(1, Ordering::SeqCst);
@@ -97,7 +103,7 @@ unsafe fn register(
 /// `ibv_reg_mr`
 ///
 /// # Safety
-/// The domain is null or one that is not deallocated. The memory stays mapped until it is deregistered.
+/// The domain is null or one that is not deallocated.
 pub unsafe extern "C" fn reg_mr(
     pd: *mut ibv_pd,
     addr: *mut c_void,
