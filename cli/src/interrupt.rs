@@ -1,7 +1,7 @@
 //! Ctrl-C: work that keeps what it has. And work that nobody waits for any more.
 
 use std::io::{IsTerminal, Read};
-use std::process::{Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -55,20 +55,29 @@ pub fn run(command: &mut Command) -> std::io::Result<ExitStatus> {
 pub fn run_unless_stopped(command: &mut Command, stop: &AtomicBool) -> std::io::Result<ExitStatus> {
     const SOON: Duration = Duration::from_secs(2);
     let mut running = command.spawn()?;
-    let (mut stopped, mut is_told) = (None, false);
-    loop {
+    if let Some(status) = wait_while(&mut running, || !stop.load(Ordering::Relaxed))? {
+        return Ok(status);
+    }
+    let stopped = Instant::now();
+    if let Some(status) = wait_while(&mut running, || stopped.elapsed() < SOON)? {
+        return Ok(status);
+    }
+    terminate(running.id());
+    running.wait()
+}
+
+/// Waits for a process, as long as a condition holds.
+fn wait_while(
+    running: &mut Child,
+    holds: impl Fn() -> bool,
+) -> std::io::Result<Option<ExitStatus>> {
+    while holds() {
         if let Some(status) = running.try_wait()? {
-            return Ok(status);
-        }
-        if stop.load(Ordering::Relaxed) {
-            let since = stopped.get_or_insert_with(Instant::now);
-            if !is_told && since.elapsed() >= SOON {
-                terminate(running.id());
-                is_told = true;
-            }
+            return Ok(Some(status));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
+    Ok(None)
 }
 
 /// Asks a process to end.

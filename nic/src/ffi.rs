@@ -18,7 +18,7 @@ mod symbols;
 mod unmapped;
 
 pub use host::{
-    Bell, HostMemory, become_nic_thread, finish_at_exit, mapped, read_into, same_user, say, wait,
-    write_from,
+    Bell, HostMemory, become_nic_thread, finish_at_exit, mapped, page_size, read_into, same_user,
+    say, wait, write_from,
 };
 pub use unmapped::handle_faults;

@@ -1,7 +1,6 @@
 //! A queue pair: the queues of the operational semantics, and its connection.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::Arc;
 
 use crate::queues::{CompletionQueue, Receives, Sends};
@@ -9,6 +8,8 @@ use crate::request::{Completion, Payload, ReceiveRequest, Remote, SendRequest, S
 use crate::states::State;
 use crate::trace::Name;
 use crate::wire;
+
+use super::tear::Partial;
 
 /// A queue pair: of a reliable connection, or for datagrams.
 pub struct Pair {
@@ -138,8 +139,8 @@ pub struct Entry {
 pub enum Stage {
     /// A put (or send) that has not read its source.
     Put,
-    /// A put (or send) that has read a part of its source, and the pieces that it has yet to read.
-    Reading(Box<(Vec<u8>, Vec<Range<usize>>)>),
+    /// A put (or send) that has read a part of its source.
+    Reading(Box<Partial>),
     /// `x := v`: a put whose source is read (or inline), and that has not been sent.
     RemoteWrite(Vec<u8>),
     /// A get or RMW that has not been sent.
@@ -198,7 +199,7 @@ pub struct Arrived {
     /// For an RMW that has read, and still has to write: the new value, and the old value.
     pub rmw_write: Option<(u64, u64)>,
     /// For a read that is torn: the bytes read so far, and the pieces that it still has to read.
-    pub partial: Option<(Vec<u8>, Vec<Range<usize>>)>,
+    pub partial: Option<Partial>,
     /// The earliest time at which the next rule may be applied to it.
     pub due: u64,
     /// The time at which a receive request was first missing for it.

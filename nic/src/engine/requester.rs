@@ -157,16 +157,16 @@ pub fn source(pair: &mut Pair, node: &mut Node, index: usize) {
     let (own, domain) = (pair.own(0), pair.domain);
     let Some(entry) = pair.requester.pipe.get_mut(index) else { return };
     let memory = pieces(&entry.request.payload);
-    let length = crate::request::total(memory) as usize;
     let (mut bytes, mut rest) = match std::mem::replace(&mut entry.stage, Stage::Put) {
         Stage::Reading(begun) => *begun,
         _ => {
             node.counts.early_sources += u64::from(index > 0);
-            (spare::take(length), node.pieces(memory))
+            node.unread(memory)
         }
     };
-    let piece = rest.pop().unwrap_or(0..length);
-    let is_read = match piece.len() == length {
+    let piece = rest.pop().unwrap_or_default();
+    // Nothing is cut in most messages, and so their list is not copied.
+    let is_read = match piece.len() == bytes.len() {
         true => node.gather(domain, memory, &mut bytes),
         false => node.gather(domain, &part(memory, &piece), &mut bytes[piece]),
     };

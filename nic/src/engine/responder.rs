@@ -352,10 +352,8 @@ fn read(
     let Some(host) = resolve(pair, node, remote, length, access::REMOTE_READ) else {
         return Outcome::Failed(Status::RemoteAccess);
     };
-    let (mut bytes, mut pieces) = arrived
-        .partial
-        .take()
-        .unwrap_or_else(|| (spare::take(length), node.pieces(&[memory(remote, length)])));
+    let (mut bytes, mut pieces) =
+        arrived.partial.take().unwrap_or_else(|| node.unread(&[memory(remote, length)]));
     if let Some(piece) = pieces.pop() {
         node.memory.read(host + piece.start as u64, &mut bytes[piece]);
     }

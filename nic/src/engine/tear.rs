@@ -5,15 +5,23 @@ use std::ops::Range;
 use crate::fault::Fault;
 use crate::random::Random;
 use crate::request::{Sge, total};
+use crate::spare;
 
 use super::node::Node;
 
 /// The most pieces of a message. Up to this many words can be accessed one by one, in any order.
 const MOST: usize = 16;
 
+/// What was read of a message's memory, and the pieces that are yet to be read, the last first.
+pub type Partial = (Vec<u8>, Vec<Range<usize>>);
+
 impl Node {
-    /// The pieces of a message to or from this memory, in the order in which they are written. It is any
-    /// order, so reading takes them from the end.
+    /// Memory of which nothing was read.
+    pub fn unread(&mut self, memory: &[Sge]) -> Partial {
+        (spare::take(total(memory) as usize), self.pieces(memory))
+    }
+
+    /// The pieces of a message to or from this memory, in the order in which they are written.
     pub fn pieces(&mut self, memory: &[Sge]) -> Vec<Range<usize>> {
         let length = total(memory) as usize;
         if !self.knobs.tear || length <= 8 {

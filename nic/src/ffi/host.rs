@@ -153,6 +153,12 @@ pub fn same_user(socket: BorrowedFd<'_>) -> bool {
     code == 0 && peer.uid == unsafe { libc::geteuid() }
 }
 
+/// The size of a page in bytes.
+pub fn page_size() -> u64 {
+    // SAFETY: the call takes no pointer.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as u64 }
+}
+
 /// Whether a whole range is mapped, and writable if requested.
 pub fn mapped(start: u64, length: u64, writes: bool) -> bool {
     let Some(end) = start.checked_add(length) else { return false };

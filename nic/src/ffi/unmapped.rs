@@ -9,7 +9,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, compiler_fence};
 use std::sync::{Once, OnceLock};
 
-use super::host::say;
+use super::host::{page_size, say};
 
 /// What the NIC accesses at the moment: the first address, and the one after the last. Only one thread at a
 /// time works for the NIC.
@@ -82,8 +82,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut 
 fn put_page(address: u64) -> bool {
     static SAID: AtomicBool = AtomicBool::new(false);
     static LAST: AtomicU64 = AtomicU64::new(0);
-    // SAFETY: the call takes no pointer.
-    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
+    let size = page_size();
     let page = address - address % size;
     let at = ptr::with_exposed_provenance_mut::<c_void>(page as usize);
     let rights = libc::PROT_READ | libc::PROT_WRITE;

@@ -4,10 +4,10 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use crate::ffi::abi::{ibv_context, ibv_mr, ibv_pd};
-use crate::ffi::mapped;
 use crate::ffi::objects::{
     Context, ContextObject, Domain, DomainObject, RegionObject, guard_code, guard_new, none,
 };
+use crate::ffi::{mapped, page_size};
 use crate::keys::Region;
 use crate::request::access;
 
@@ -74,9 +74,6 @@ fn check(host: u64, length: u64, flags: u32) -> Result<(), c_int> {
     Ok(())
 }
 
-/// The kernel demands that the address of a region begins as far into its page as the memory does.
-const PAGE: u64 = 4096;
-
 unsafe fn register(
     pd: *mut ibv_pd,
     addr: *mut c_void,
@@ -88,7 +85,8 @@ unsafe fn register(
     let (own, context) = unsafe { domain(pd) }.ok_or(libc::EINVAL)?;
     let host = addr.expose_provenance() as u64;
     check(host, length as u64, flags)?;
-    if !(host ^ start).is_multiple_of(PAGE) {
+    // The kernel demands that the address of a region begins as far into its page as the memory does.
+    if !(host ^ start).is_multiple_of(page_size()) {
         return Err(libc::EINVAL);
     }
     let region = Region { domain: own.number, start, host, length: length as u64, access: flags };
