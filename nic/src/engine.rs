@@ -16,6 +16,7 @@ mod placement;
 mod relaxed;
 mod requester;
 mod responder;
+pub mod stale;
 mod tear;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ mod time;
 use std::collections::HashMap;
 
 use crate::config::Preset;
+use crate::fault::Fault;
 use crate::keys::Region;
 use crate::states::State;
 use crate::wire::{Address, Message};
@@ -41,8 +43,8 @@ enum Step {
     Rfence,
     /// Rule 2 for an entry of `pipe`.
     Source(usize),
-    /// The next request in `pipe` is sent to the peer.
-    Send,
+    /// An entry of `pipe` is sent to the peer: the next one, unless the NIC is broken.
+    Send(usize),
     /// Rules 5 and 7 for an entry of `pipe`.
     Answer(usize),
     /// Rule 8 for an entry of `wbL`.
@@ -163,6 +165,17 @@ impl Engine {
         lost.for_each(|pair| link::lose(pair, &self.node));
     }
 
+    /// Puts queue pairs that lost a completion into the error state.
+    fn fail_overran(&mut self) {
+        while let Some(number) = self.node.overran.pop() {
+            let Some((pair, node)) = self.pair(number) else { continue };
+            if !matches!(pair.state, State::Error | State::Reset) {
+                life::fail(pair, node);
+                node.events.push((number, node::Event::Fatal));
+            }
+        }
+    }
+
     /// Applies at most `most` rules.
     pub fn round(&mut self, now: u64, most: usize) -> Round {
         self.node.now = now;
@@ -170,6 +183,7 @@ impl Engine {
         let mut steps = Steps { ready: Vec::new(), now, next: None };
         // How many queue pairs in a row had no rule that could be applied.
         let mut without = 0;
+        self.fail_overran();
         while applied < most && without < self.active.len() {
             let calm = self.node.knobs.preset == Preset::Calm;
             self.turn = match calm {
@@ -200,6 +214,10 @@ impl Engine {
                 // Another queue pair has this index now, so the count starts again.
                 without = 0;
             }
+        }
+        let node = &mut self.node;
+        if node.knobs.has(Fault::PutReadsEarly) {
+            node.stale.renew(now, &node.keys, &mut *node.memory);
         }
         match next {
             _ if applied > 0 => Round::Busy,
@@ -243,7 +261,7 @@ fn apply(pair: &mut Pair, node: &mut Node, step: Step) {
     match step {
         Step::Rfence => requester::rfence(pair),
         Step::Source(index) => requester::source(pair, node, index),
-        Step::Send => requester::send(pair, node),
+        Step::Send(index) => requester::send(pair, node, index),
         Step::Answer(index) => requester::answer(pair, node, index),
         Step::Land(index) => requester::land(pair, node, index),
         Step::Notice(index) => requester::notice(pair, node, index),

@@ -7,6 +7,8 @@ pub enum Fault {
     PutsReordered,
     /// Rule 2: a put's local read may overtake puts that have not read yet.
     PutReadsReordered,
+    /// Rule 2: the local read does not wait for earlier CPU writes.
+    PutReadsEarly,
     /// Rule 3: a remote write may overtake remote RMWs.
     PutOvertakesRmw,
     /// Rule 5: `cn` does not wait for the put's local read.
@@ -19,6 +21,8 @@ pub enum Fault {
     LocalBufferNotFifo,
     /// Rule 6: does not need an empty `wbR`, and may overtake remote writes.
     GetsDoNotFlush,
+    /// Rule 6: may overtake puts that have not read yet.
+    GetOvertakesPutRead,
     /// Rule 2: ignores pending writes in `wbL`.
     ReadOvertakesLocalWrite,
     /// Poll: takes a `cn` behind writes in `wbL`.
@@ -45,15 +49,17 @@ const TEXT: &str = include_str!("../faults.txt");
 
 impl Fault {
     /// All faults.
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 19] = [
         Self::PutsReordered,
         Self::PutReadsReordered,
+        Self::PutReadsEarly,
         Self::PutOvertakesRmw,
         Self::CompletionAtIssue,
         Self::CompletionsReordered,
         Self::RemoteBufferNotFifo,
         Self::LocalBufferNotFifo,
         Self::GetsDoNotFlush,
+        Self::GetOvertakesPutRead,
         Self::ReadOvertakesLocalWrite,
         Self::PollEarly,
         Self::RfenceIgnored,

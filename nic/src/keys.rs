@@ -54,6 +54,13 @@ impl Keys {
         region.as_ref().filter(|_| u32::from(*tag) == key & 0xff)
     }
 
+    /// All regions with their keys.
+    pub fn all(&self) -> impl Iterator<Item = (u32, &Region)> {
+        let key = |index: usize, tag: u8| ((index as u32 + 1) << 8) | u32::from(tag);
+        let places = self.places.iter().enumerate();
+        places.filter_map(move |(index, (tag, region))| Some((key(index, *tag), region.as_ref()?)))
+    }
+
     /// Changes the region of a key. Returns false if there is none.
     pub fn replace(&mut self, key: u32, region: Region) -> bool {
         let known = self.get(key).is_some();

@@ -11,6 +11,7 @@ use crate::counts::Counts;
 use crate::device;
 use crate::engine::mood::Mood;
 use crate::engine::node::{Event, Node};
+use crate::engine::stale::Stale;
 use crate::engine::{Engine, Round};
 use crate::ffi::{Bell, HostMemory, become_nic_thread, finish_at_exit, handle_faults, say, wait};
 use crate::keys::Keys;
@@ -137,10 +138,12 @@ fn start() -> Option<&'static Nic> {
         memory: Box::new(HostMemory),
         outbox: Vec::new(),
         events: Vec::new(),
+        overran: Vec::new(),
         locks: Vec::new(),
         knobs: config.knobs,
         random: Random::new(seed),
         mood: Mood::default(),
+        stale: Stale::default(),
         counts: Counts::default(),
         trace: Trace::new(config.trace.as_deref()),
         gid: |host, port| device::gid(crate::nic::config(), host, port),
@@ -292,6 +295,7 @@ impl Nic {
             let (code, object) = match event {
                 Event::SendCompletionsOverran => (0, 1),
                 Event::ReceiveCompletionsOverran => (0, 2),
+                Event::Fatal => (1, 0),
                 Event::InvalidRequest => (2, 0),
                 Event::AccessError => (3, 0),
                 Event::Established => (4, 0),

@@ -70,6 +70,7 @@ pub fn reset(pair: &mut Pair, node: &mut Node) {
     settle(pair, node);
     settle_local(pair, node);
     pair.state = State::Reset;
+    node.overran.retain(|number| *number != pair.number);
     (pair.tells_drained, pair.told_last) = (false, false);
     pair.requester = Requester::default();
     pair.responder = Responder::default();

@@ -3,12 +3,14 @@
 use crate::config::Knobs;
 use crate::counts::Counts;
 use crate::keys::Keys;
+use crate::queues::Overrun;
 use crate::random::Random;
 use crate::request::Sge;
 use crate::trace::{Name, Step, Trace};
 use crate::wire::Message;
 
 use super::mood::Mood;
+use super::stale::Stale;
 
 /// The memory of this process, by address. Aligned words are accessed whole.
 pub trait Memory: Send {
@@ -28,6 +30,8 @@ pub struct Node {
     pub outbox: Vec<Message>,
     /// Events that are to be reported, each with the number of its queue pair.
     pub events: Vec<(u32, Event)>,
+    /// Queue pairs that lost a completion, since the queue for it had no room.
+    pub overran: Vec<u32>,
     /// A(n): the RMWs in progress.
     pub locks: Vec<Lock>,
     /// How weak the NIC is.
@@ -36,6 +40,8 @@ pub struct Node {
     pub random: Random,
     /// How long rules are delayed at present.
     pub mood: Mood,
+    /// What memory held a moment ago, if a fault needs it.
+    pub stale: Stale,
     /// Counts of what was done.
     pub counts: Counts,
     /// The trace of all steps.
@@ -67,6 +73,8 @@ pub enum Event {
     SendCompletionsOverran,
     /// `IBV_EVENT_CQ_ERR`, for the completion queue of receive requests.
     ReceiveCompletionsOverran,
+    /// `IBV_EVENT_QP_FATAL`.
+    Fatal,
     /// `IBV_EVENT_QP_REQ_ERR`.
     InvalidRequest,
     /// `IBV_EVENT_QP_ACCESS_ERR`.
@@ -117,6 +125,14 @@ impl Node {
     pub fn is_free(&self, device: u16, key: u32, host: Option<u64>) -> bool {
         let excludes = |lock: &Lock| lock.key == key || Some(lock.host) == host;
         !self.locks.iter().any(|lock| lock.device == device && excludes(lock))
+    }
+
+    /// Notes that a queue pair lost a completion. The event is that of the queue which had no room.
+    pub fn lost(&mut self, pair: u32, overrun: Overrun, event: Event) {
+        if overrun.is_first {
+            self.events.push((pair, event));
+        }
+        self.overran.push(pair);
     }
 
     /// Ends the RMW of a queue pair.

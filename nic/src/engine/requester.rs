@@ -5,14 +5,13 @@
 //! to these rules has the same order there as here.
 
 use crate::fault::Fault;
-use crate::queues::Overrun;
 use crate::request::{Completion, Operation, Payload, SendRequest, Status};
 use crate::spare;
 use crate::trace::{self, Step as Traced};
 use crate::wire;
 
 use super::node::{Delay, Event, Node};
-use super::pair::{Entry, Link, LocalEntry, Pair, Stage, pieces};
+use super::pair::{Entry, Link, LocalEntry, Pair, Requester, Stage, pieces};
 use super::tear::{cut, part};
 use super::{Step, Steps, datagram, relaxed};
 
@@ -69,15 +68,37 @@ fn enabled_sources(pair: &Pair, node: &Node, steps: &mut Steps) {
 /// Adds the sending of the next request, if it is ready.
 fn enabled_sending(pair: &Pair, node: &Node, steps: &mut Steps) {
     let requester = &pair.requester;
-    let Some(entry) = requester.pipe.get(requester.sent) else { return };
+    let early = node.knobs.has(Fault::GetOvertakesPutRead);
+    let next = early.then(|| early_get(requester)).flatten().unwrap_or(requester.sent);
+    let Some(entry) = requester.pipe.get(next) else { return };
     let ready = match entry.stage {
         Stage::RemoteWrite(_) => true,
         Stage::Get => requester.fetching < usize::from(pair.path.most_fetches),
         _ => false,
     };
     if ready && !entry.fence && requester.link == Link::Ready {
-        steps.push(Step::Send, node.now);
+        steps.push(Step::Send(next), node.now);
     }
+}
+
+/// A get that may be sent before puts that have not read their sources, on a NIC with that fault.
+fn early_get(requester: &Requester) -> Option<usize> {
+    let waiting = |entry: &Entry| matches!(entry.stage, Stage::Put | Stage::Reading(_));
+    for (index, entry) in requester.pipe.iter().enumerate().skip(requester.sent) {
+        let is_read = matches!(entry.request.operation, Operation::Read { .. });
+        match entry.stage {
+            _ if entry.fence => return None,
+            Stage::Get if is_read => return Some(index),
+            _ if waiting(entry) || is_sent(entry) => {}
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Whether the peer has a request, and has not failed to perform it.
+fn is_sent(entry: &Entry) -> bool {
+    matches!(entry.stage, Stage::Sent | Stage::LocalWrite(_) | Stage::Ack)
 }
 
 /// Rule 8: the first write in `wbL` may pass notices. A notice at the head can become visible.
@@ -179,6 +200,10 @@ pub fn source(pair: &mut Pair, node: &mut Node, index: usize) {
         entry.stage = Stage::Reading(Box::new((bytes, rest)));
         return;
     }
+    if node.knobs.has(Fault::PutReadsEarly) && node.random.percent(50) {
+        let is_other = node.stale.replace(&node.keys, memory, &mut bytes);
+        node.counts.faults += u64::from(is_other);
+    }
     let name = trace::Name { request: entry.number, ..own };
     let value = trace::value(&bytes);
     node.note(name, || Traced::SourceRead { value, early: index > 0 });
@@ -187,10 +212,9 @@ pub fn source(pair: &mut Pair, node: &mut Node, index: usize) {
 }
 
 /// Sends a request to where rules 3, 6 and 9 to 12 are applied.
-pub fn send(pair: &mut Pair, node: &mut Node) {
+pub fn send(pair: &mut Pair, node: &mut Node, index: usize) {
     let (retries, domain) = (pair.path.rnr_retries, pair.domain);
-    let sent = pair.requester.sent;
-    let Some(entry) = pair.requester.pipe.get_mut(sent) else { return };
+    let Some(entry) = pair.requester.pipe.get_mut(index) else { return };
     let solicited = entry.request.solicited;
     let target = pieces(&entry.request.payload);
     let fits = !entry.request.operation.fetches() || node.keys.all_local(domain, target, true);
@@ -232,7 +256,10 @@ pub fn send(pair: &mut Pair, node: &mut Node) {
         }
     };
     let (number, fetches) = (entry.number, entry.request.operation.fetches());
-    pair.requester.sent += 1;
+    node.counts.faults += u64::from(index > pair.requester.sent);
+    while pair.requester.pipe.get(pair.requester.sent).is_some_and(is_sent) {
+        pair.requester.sent += 1;
+    }
     pair.requester.fetching += usize::from(fetches);
     node.outbox.push(pair.ask(wire::Body::Request { number, request }));
 }
@@ -380,7 +407,7 @@ pub fn take_effect(pair: &Pair, node: &mut Node, entry: LocalEntry) {
 
 /// Tells the program that a request of this number is complete.
 fn complete(pair: &Pair, node: &mut Node, number: u64, completion: Completion) {
-    if pair.sends.complete(number, completion) == Err(Overrun { is_first: true }) {
-        node.events.push((pair.number, Event::SendCompletionsOverran));
+    if let Err(overrun) = pair.sends.complete(number, completion) {
+        node.lost(pair.number, overrun, Event::SendCompletionsOverran);
     }
 }

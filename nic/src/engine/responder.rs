@@ -3,7 +3,6 @@
 use std::mem::take;
 
 use crate::fault::Fault;
-use crate::queues::Overrun;
 use crate::request::{
     Completion, RECEIVED, RECEIVED_WITH_WRITE, Remote, Sge, Status, access, total,
 };
@@ -487,7 +486,7 @@ pub fn take_effect(pair: &Pair, node: &mut Node, number: u64, action: RemoteActi
 
 /// Shows the program that a receive request has completed.
 pub fn received(pair: &Pair, node: &mut Node, completion: Completion) {
-    if pair.receive_cq.push(completion) == Err(Overrun { is_first: true }) {
-        node.events.push((pair.number, Event::ReceiveCompletionsOverran));
+    if let Err(overrun) = pair.receive_cq.push(completion) {
+        node.lost(pair.number, overrun, Event::ReceiveCompletionsOverran);
     }
 }

@@ -7,6 +7,7 @@ mod placement;
 mod queue;
 mod regions;
 mod relaxed;
+mod sources;
 
 use std::sync::{Arc, Mutex};
 
@@ -26,6 +27,7 @@ use crate::wire::Address;
 use super::mood::Mood;
 use super::node::{Event, Memory, Node};
 use super::pair::{Pair, Path, Requester, Responder};
+use super::stale::Stale;
 use super::{Engine, Round, life};
 
 /// Memory that starts at address 0.
@@ -114,10 +116,12 @@ impl World {
             memory: Box::new(words.clone()),
             outbox: Vec::new(),
             events: Vec::new(),
+            overran: Vec::new(),
             locks: Vec::new(),
             knobs,
             random: Random::new(seed),
             mood: Mood::default(),
+            stale: Stale::default(),
             counts: Counts::default(),
             trace: Trace::default(),
             gid: |_, _| [0; 16],
@@ -230,28 +234,6 @@ fn sometimes(found: usize) {
 }
 
 #[test]
-fn a_source_is_read_late_but_not_after_the_completion() {
-    let late = |world: &mut World, random: &mut Random| {
-        world.put(1, 8, 0);
-        world.steps(random.below(20));
-        world.words.set(0, 1);
-        world.settle();
-        world.words.get(8) == 1
-    };
-    sometimes(count(None, late));
-    let waited = |world: &mut World, _: &mut Random| {
-        world.put(1, 8, 0);
-        assert_eq!(world.wait(1).status, Status::Success);
-        world.words.set(0, 1);
-        world.settle();
-        world.words.get(8) == 1
-    };
-    assert_eq!(count(None, waited), 0);
-    sometimes(count(Some(Fault::CompletionAtIssue), waited));
-    sometimes(count(Some(Fault::SourceReadAgain), late));
-}
-
-#[test]
 fn a_completion_comes_before_the_write_is_visible() {
     let early = |world: &mut World, _: &mut Random| {
         world.words.set(0, 1);
@@ -303,6 +285,7 @@ fn a_get_flushes_earlier_puts_and_may_see_later_ones() {
     };
     assert_eq!(count(None, stale), 0);
     sometimes(count(Some(Fault::GetsDoNotFlush), stale));
+    sometimes(count(Some(Fault::GetOvertakesPutRead), stale));
     let later = |fence: bool| {
         move |world: &mut World, _: &mut Random| {
             world.words.set(0, 1);

@@ -81,10 +81,11 @@ impl CompletionQueue {
     /// Adds a completion. Returns how many were added before.
     ///
     /// # Errors
-    /// [`Overrun`] if the queue is full: the completion is lost.
+    /// [`Overrun`] if the queue is full, or was when one was lost: the completion is lost.
     pub fn push(&self, completion: Completion) -> Result<usize, Overrun> {
         let mut entries = lock(&self.entries);
-        if self.ring.len() + entries.list.len() >= self.capacity.load(Ordering::Relaxed) {
+        let is_full = self.ring.len() + entries.list.len() >= self.capacity.load(Ordering::Relaxed);
+        if is_full || self.overrun.load(Ordering::Relaxed) {
             return Err(Overrun { is_first: !self.overrun.swap(true, Ordering::Relaxed) });
         }
         let number = entries.added;
@@ -224,8 +225,6 @@ mod tests {
         {
             let push = |id: u64, pair: u32| queue.push(completion(id, pair));
             assert!((0..1000).all(|id| push(id, id as u32 % 2) == Ok(id as usize)));
-            let overran = [push(0, 0), push(0, 0)];
-            assert_eq!(overran, [true, false].map(|is_first| Err(Overrun { is_first })));
             assert!(!queue.resize(999) && queue.resize(1001));
             assert_eq!(queue.taken(), 0);
             queue.forget(1);
@@ -237,5 +236,15 @@ mod tests {
             assert_eq!(all(&queue, 7), (0..1001).collect::<Vec<u64>>());
             assert_eq!(queue.taken(), 2002);
         }
+    }
+
+    #[test]
+    fn a_queue_that_lost_a_completion_takes_no_more() {
+        let queue = CompletionQueue::new(2, None);
+        let pushed = [0, 1, 2, 3].map(|id| queue.push(completion(id, 0)));
+        let lost = |is_first| Err(Overrun { is_first });
+        assert_eq!(pushed, [Ok(0), Ok(1), lost(true), lost(false)]);
+        assert_eq!(all(&queue, 7), [0, 1]);
+        assert_eq!(queue.push(completion(4, 0)), lost(false));
     }
 }

@@ -69,6 +69,22 @@ fn events(world: &mut World) -> Vec<Event> {
 }
 
 #[test]
+fn a_queue_pair_that_loses_a_completion_fails() {
+    let mut world = World::new(1, None);
+    let queue = Arc::clone(&world.engine.look(1).expect("there are four").send_cq);
+    let other = Completion { queue_pair: 9, ..completion(&world) };
+    assert!((0..64).all(|_| queue.push(other).is_ok()));
+    post(&mut world, true);
+    assert_eq!(events(&mut world), [Event::SendCompletionsOverran, Event::Fatal]);
+    assert_eq!(world.engine.look(1).map(|pair| pair.state), Some(State::Error));
+    // The queue is as broken as it was, with room or without.
+    queue.forget(9);
+    post(&mut world, true);
+    assert_eq!(events(&mut world), []);
+    assert_eq!(world.poll(1), None);
+}
+
+#[test]
 fn that_a_queue_has_drained_is_told_to_who_asks() {
     for tells in [false, true] {
         let mut world = World::new(1, None);
