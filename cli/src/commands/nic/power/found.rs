@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use evidence::judge::Judgement;
-use evidence::reports::data::{OutcomeKind, Report, TestJudgement, TestReport};
+use evidence::reports::data::{Nature, OutcomeKind, Report, TestJudgement, TestReport};
 use evidence::reports::statistics;
 use model::engine::Request;
 use serde::Serialize;
@@ -50,6 +50,9 @@ pub struct OfPreset {
     pub weak: BTreeMap<String, f64>,
 }
 
+/// What is blamed if no model of any kind gives the values that were seen.
+const OF_NO_EXECUTION: &str = "values of no execution";
+
 /// How a fault is found.
 #[derive(Serialize)]
 pub struct OfFault {
@@ -63,7 +66,8 @@ pub struct OfFault {
     pub found: u64,
     /// The tests that showed one, each with the part of the runs that did.
     pub tests: BTreeMap<String, f64>,
-    /// What the report blames: orders of the models, as the first diagnosis names them.
+    /// What the report blames: orders of the models, as the first diagnosis names them; or
+    /// [`OF_NO_EXECUTION`].
     pub blamed: Vec<String>,
     /// Whether a diagnosis names an order that the fault breaks; none if no order of a model is broken.
     pub is_right: Option<bool>,
@@ -201,23 +205,29 @@ fn of_fault(fault: Fault, reports: &[Report]) -> OfFault {
         .filter(|(_, share)| share.count > 0)
         .map(|(name, share)| (name, share.rate()))
         .collect();
-    let diagnoses = || reports.iter().flat_map(|sink| &sink.diagnoses);
-    let names = diagnoses().flat_map(|diagnosis| &diagnosis.models);
-    let names: Vec<&str> =
-        names.flat_map(|model| &model.dropped).map(|lost| lost.name.as_str()).collect();
-    let first = diagnoses().flat_map(|diagnosis| diagnosis.models.first()).next();
-    let blamed = first.into_iter().flat_map(|model| &model.dropped);
+    let names = names(reports);
     let orders = orders(fault.breaks);
-    let is_named = |order: &String| names.iter().any(|name| is_order(name, order));
+    let is_named = |order: &String| names.iter().flatten().any(|name| is_order(name, order));
     OfFault {
         fault: fault.name,
         breaks: fault.breaks,
         seeds: reports.len() as u64,
         found: reports.iter().filter(|sink| !sink.findings.is_empty()).count() as u64,
         tests,
-        blamed: blamed.map(|lost| lost.name.clone()).collect(),
+        blamed: names.first().into_iter().flatten().map(|name| (*name).to_owned()).collect(),
         is_right: (!orders.is_empty()).then(|| orders.iter().any(is_named)),
     }
+}
+
+/// What reports blame: for each diagnosis and model, the orders of the model that were not kept; and last
+/// [`OF_NO_EXECUTION`], if that was seen.
+fn names(reports: &[Report]) -> Vec<Vec<&str>> {
+    let diagnoses = reports.iter().flat_map(|report| &report.diagnoses);
+    let models = diagnoses.flat_map(|diagnosis| &diagnosis.models);
+    let lost = models.map(|model| model.dropped.iter().map(|lost| lost.name.as_str()).collect());
+    let mut causes = reports.iter().flat_map(|report| &report.causes);
+    let is_impossible = causes.any(|cause| cause.nature == Nature::Impossible);
+    lost.chain(is_impossible.then(|| vec![OF_NO_EXECUTION])).collect()
 }
 
 /// Whether what a diagnosis names is this order, as `ippo+oppo[nrW, nrW]` is `[nrW, nrW]`, or a part of a
@@ -237,7 +247,7 @@ fn forbidden(test: &TestReport) -> u64 {
     test.results.iter().map(of).max().unwrap_or(0)
 }
 
-/// The orders in parentheses at the end of what a fault breaks: `(nrW, nrW)` as `[nrW, nrW]`, and `(rao)` as
+/// What is in parentheses at the end of what a fault breaks: `(nrW, nrW)` as `[nrW, nrW]`, and `(rao)` as
 /// `rao`. Several are separated by `or`.
 fn orders(breaks: &str) -> Vec<String> {
     let Some((_, last)) = breaks.rsplit_once(" (") else { return Vec::new() };

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use clap::{Args, Command};
+
+use crate::commands::{nic, run};
+
 /// Options as in a shell, and the words that they are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Words {
@@ -17,9 +21,11 @@ const OF_RUN: &[&str] =
 /// Options of `litmus nic`, as in a shell.
 ///
 /// # Errors
-/// A quote that is not closed, no words, and options that are set anyway.
+/// A quote that is not closed, no words, options that are set anyway, and what that command refuses.
 pub fn of_nic(text: &str) -> Result<Words, String> {
-    words(text, OF_NIC)
+    let words = words(text, OF_NIC)?;
+    check::<nic::Arguments>("litmus nic", &words, "command")?;
+    Ok(words)
 }
 
 /// Options of `litmus run`.
@@ -27,7 +33,24 @@ pub fn of_nic(text: &str) -> Result<Words, String> {
 /// # Errors
 /// As [`of_nic`].
 pub fn of_run(text: &str) -> Result<Words, String> {
-    words(text, OF_RUN)
+    let words = words(text, OF_RUN)?;
+    check::<run::Arguments>("litmus run", &words, "paths")?;
+    Ok(words)
+}
+
+/// Has a command's own parser read the options, before anything runs. `follows` is what comes after them.
+fn check<Options: Args>(name: &'static str, words: &Words, follows: &str) -> Result<(), String> {
+    let command = Options::augment_args(Command::new(name)).no_binary_name(true);
+    let all = words.words.iter().map(String::as_str).chain([follows]);
+    let matches = command.try_get_matches_from(all).map_err(|error| {
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        format!("{name}: {}", first.strip_prefix("error: ").unwrap_or(first))
+    })?;
+    match matches.get_raw(follows).map_or(0, Iterator::count) {
+        1 => Ok(()),
+        _ => Err(format!("{name}: expected options alone, found an argument beside them")),
+    }
 }
 
 fn words(text: &str, taken: &[&str]) -> Result<Words, String> {
@@ -121,6 +144,21 @@ mod tests {
             assert!(of_run(text).is_err(), "{text}");
         }
         assert!(of_run("--preset calm --no-shuffle").is_ok());
+    }
+
+    #[test]
+    fn what_the_command_itself_refuses_is_refused_first() {
+        for (found, expected) in [
+            (of_nic("--dely 3"), "litmus nic: unexpected argument '--dely' found"),
+            (
+                of_nic("--tear ls"),
+                "litmus nic: expected options alone, found an argument beside them",
+            ),
+            (of_run("--spread x"), "litmus run: invalid value 'x' for '--spread <NS>': "),
+        ] {
+            let found = found.expect_err("no such options");
+            assert!(found.starts_with(expected), "{found}");
+        }
     }
 
     #[test]
