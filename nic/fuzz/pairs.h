@@ -14,6 +14,8 @@ static struct pair {
   struct ibv_qp_cap cap;
   unsigned pd, sends, receives, serial;
   int srq, signals_all, is_extended, is_careful, has_failed;
+  /* Its port, which its address must name. */
+  uint8_t port;
   /* The state that was set last. The NIC may have moved it to the error state since. */
   enum ibv_qp_state state;
   /* How many requests were posted, and the last of them whose completion was polled. */
@@ -105,7 +107,9 @@ static enum ibv_qp_state state_of(struct pair *pair) {
   expect_code(ibv_query_qp(pair->qp, &attr, IBV_QP_STATE, &init), 0);
   expect(init.cap.max_send_wr == pair->cap.max_send_wr && init.send_cq == queues[pair->sends].cq,
     "not as created");
-  int may_have_failed = pair->state >= IBV_QPS_RTR && attr.qp_state == IBV_QPS_ERR;
+  int has_failed = has_datagrams((unsigned) (pair - pairs)) && attr.qp_state == IBV_QPS_SQE ?
+    pair->state >= IBV_QPS_RTS : attr.qp_state == IBV_QPS_ERR;
+  int may_have_failed = pair->state >= IBV_QPS_RTR && has_failed;
   if (attr.qp_state != pair->state && !may_have_failed) fail("state %d after %d was set", attr.qp_state,
     pair->state);
   at.doing = before;
@@ -180,13 +184,16 @@ static void change_pair(void) {
     mask = IBV_QP_STATE | masks[attr.qp_state];
   } else if (goes_on && (pair->state == IBV_QPS_ERR || pair->has_failed ? chance(60) : chance(1))) {
     attr.qp_state = pair->state == IBV_QPS_ERR || chance(70) ? IBV_QPS_RESET : IBV_QPS_ERR;
+    if (has_datagrams(index) && chance(50) && state_of(pair) == IBV_QPS_SQE) attr.qp_state = IBV_QPS_RTS;
     mask = IBV_QP_STATE;
   } else if (goes_on) {
     return;
   }
+  if (goes_on && attr.qp_state == IBV_QPS_RTR) attr.ah_attr.port_num = pair->port;
   call("ibv_modify_qp");
   int code = ibv_modify_qp(pair->qp, &attr, mask), has_state = mask & IBV_QP_STATE;
-  if (code && goes_on && state_of(pair) != IBV_QPS_ERR) fail("%s", strerror(code));
+  if (!code && mask & IBV_QP_PORT) pair->port = attr.port_num;
+  if (code && goes_on && state_of(pair) != IBV_QPS_ERR && state_of(pair) != IBV_QPS_SQE) fail("%s", strerror(code));
   if (code != 0 && code != EINVAL) fail("%s", strerror(code));
   if (!code && has_state) {
     pair->state = attr.qp_state;

@@ -1,5 +1,6 @@
-/* Memory that is unmapped before it is deregistered: a NIC has its pages pinned, and the program goes on. Faults
- * of the program itself still end it, and so do signals that are sent. */
+/* Memory that is unmapped or protected before it is deregistered, or whose file becomes shorter: a NIC has its pages
+ * pinned, and the program goes on. Faults of the program itself still end it, and so do signals that are sent. */
+#define _GNU_SOURCE
 #include "../examples/verbs.h"
 #include <setjmp.h>
 #include <signal.h>
@@ -9,14 +10,23 @@
 
 #define LENGTH (1 << 16)
 
+enum ways { UNMAP, PROTECT, SHORTEN };
+
 /* The NIC reads and writes 64 KB that are gone. What it reads is zero. */
-static void access_what_is_gone(void) {
-  void *gone = mmap(NULL, LENGTH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+static void access_what_is_gone(enum ways how) {
+  int file = how == SHORTEN ? memfd_create("memory", 0) : -1;
+  check(how != SHORTEN || (file >= 0 && !ftruncate(file, LENGTH)), "memfd_create");
+  int flags = how == SHORTEN ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  void *gone = mmap(NULL, LENGTH, PROT_READ | PROT_WRITE, flags, file, 0);
   struct ibv_mr *own = ibv_reg_mr(domain, gone, LENGTH, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
   check(gone != MAP_FAILED && own, "ibv_reg_mr");
   struct ibv_qp *qp = connection();
   words[0] = 42;
-  check(!munmap(gone, LENGTH), "munmap");
+  switch (how) {
+  case UNMAP: check(!munmap(gone, LENGTH), "munmap"); break;
+  case PROTECT: check(!mprotect(gone, LENGTH, PROT_NONE), "mprotect"); break;
+  case SHORTEN: check(!ftruncate(file, 0), "ftruncate");
+  }
   /* From it, and into it. */
   struct ibv_sge from = { .addr = (unsigned long) gone, .length = 4096, .lkey = own->lkey };
   struct ibv_sge here = { .addr = (unsigned long) words, .length = 4096, .lkey = region->lkey };
@@ -31,6 +41,7 @@ static void access_what_is_gone(void) {
   await(qp, 1 + LENGTH / 4096);
   check(words[0] == 0, "what was read");
   check(!ibv_dereg_mr(own), "ibv_dereg_mr");
+  if (file >= 0) close(file);
 }
 
 static sigjmp_buf back;
@@ -58,11 +69,13 @@ int main(int count, char **arguments) {
   int is_handled = count > 1 && is(arguments, "handled");
   if (is_handled) signal(SIGSEGV, own_handler);
   start(count, arguments, "plain|handled");
-  access_what_is_gone();
+  access_what_is_gone(UNMAP);
+  access_what_is_gone(PROTECT);
+  access_what_is_gone(SHORTEN);
   int expected = is_handled ? SIGSEGV + 100 : SIGSEGV;
   check(fault(0) == expected && fault(1) == expected, "a fault of the program's own");
   /* A program that goes on after a fault of its own. */
   if (is_handled && !sigsetjmp(back, 1)) raise(SIGSEGV);
-  access_what_is_gone();
+  access_what_is_gone(UNMAP);
   return 0;
 }

@@ -162,7 +162,7 @@ impl Engine {
     /// Handles the end of what has these queue pairs: a process, or a host.
     pub fn lose(&mut self, gone: impl Fn(Address) -> bool) {
         let lost = self.pairs.values_mut().filter(|pair| !pair.datagrams && gone(pair.path.peer));
-        lost.for_each(|pair| link::lose(pair, &self.node));
+        lost.for_each(|pair| link::part(pair, &self.node));
     }
 
     /// Puts queue pairs that lost a completion into the error state.
@@ -239,7 +239,8 @@ fn enabled(pair: &mut Pair, node: &mut Node, steps: &mut Steps) {
             }
         }
         State::Error => life::flush_posted(pair, node),
-        State::SendQueueDrained if pair.tells_drained && pair.requester.pipe.is_empty() => {
+        State::SendQueueError => life::flush_sends(pair, node),
+        State::SendQueueDrained if pair.tells_drained && pair.has_drained() => {
             pair.tells_drained = false;
             node.events.push((pair.number, node::Event::Drained));
         }

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, Once, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -61,6 +61,10 @@ pub struct Nic {
     callers: AtomicUsize,
     rung: Mutex<Vec<u32>>,
     asleep: AtomicBool,
+    /// When a thread of the program last worked for the NIC, in nanoseconds. It may have left work for later.
+    helped: AtomicU64,
+    /// Whether the NIC's thread sleeps for longer than such work may wait.
+    sleeps_long: AtomicBool,
     bell: Bell,
     /// For each queue pair number, the receiver of its events.
     pub owners: Mutex<HashMap<u32, Owner>>,
@@ -156,6 +160,8 @@ fn start() -> Option<&'static Nic> {
         callers: AtomicUsize::new(0),
         rung: Mutex::new(Vec::new()),
         asleep: AtomicBool::new(false),
+        helped: AtomicU64::new(0),
+        sleeps_long: AtomicBool::new(false),
         bell: Bell::new(false).ok()?,
         owners: Mutex::new(HashMap::new()),
         numbers: AtomicUsize::new(0),
@@ -222,6 +228,12 @@ impl Nic {
             return std::thread::yield_now();
         };
         let round = self.round(&mut core);
+        if round != Round::Idle {
+            self.helped.store(self.now(), Ordering::SeqCst);
+            if self.sleeps_long.swap(false, Ordering::SeqCst) {
+                self.bell.ring();
+            }
+        }
         let times = IN_VAIN.get();
         let sleeps = round != Round::Busy && times >= PATIENCE;
         IN_VAIN.set(if round == Round::Busy { 0 } else { times + 1 });
@@ -271,15 +283,22 @@ impl Nic {
     /// Sleeps until there is work, but at most this long.
     fn sleep(&self, nanoseconds: u64) {
         const LONGEST: u64 = 100_000_000;
+        // A thread that helps may stop at any time, and the program may then poll no more.
+        const WHILE_HELPED: u64 = 200_000;
+        const RECENT: u64 = 1_000_000;
         self.asleep.store(true, Ordering::SeqCst);
+        self.sleeps_long.store(nanoseconds > WHILE_HELPED, Ordering::SeqCst);
+        let is_helped = self.now() < self.helped.load(Ordering::SeqCst) + RECENT;
+        let longest = if is_helped { WHILE_HELPED } else { LONGEST };
         if lock(&self.rung).is_empty() && self.callers.load(Ordering::SeqCst) == 0 {
             let mut fds = lock(&self.core).transport.fds();
             fds.push((self.bell.fd(), false));
-            if wait(&fds, Some(nanoseconds.min(LONGEST))).last() == Some(&true) {
+            if wait(&fds, Some(nanoseconds.min(longest))).last() == Some(&true) {
                 self.bell.hear();
             }
         }
         self.asleep.store(false, Ordering::SeqCst);
+        self.sleeps_long.store(false, Ordering::SeqCst);
     }
 
     /// Reports the events of queue pairs to their owners. The caller has the engine locked, so a queue pair

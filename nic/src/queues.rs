@@ -41,9 +41,13 @@ impl<T> Channel<T> {
         lock(&self.waiting).pop_front()
     }
 
-    /// Removes events.
+    /// Removes events, and what the bell counts for them.
     pub fn forget(&self, gone: impl Fn(&T) -> bool) {
-        lock(&self.waiting).retain(|event| !gone(event));
+        let mut waiting = lock(&self.waiting);
+        let before = waiting.len();
+        waiting.retain(|event| !gone(event));
+        // A thread that has read the bell for one of them, and has not asked for it yet, has taken its place.
+        (waiting.len()..before).for_each(|_| self.bell.take_back());
     }
 }
 
@@ -56,15 +60,21 @@ pub struct Receives {
     pub pieces: u32,
     /// A shared queue reports when it has fewer requests than this; 0 means never.
     pub limit: AtomicU32,
-    /// Whether several queue pairs take requests from the queue.
-    pub shared: bool,
+    /// The number of the protection domain of a shared queue, from which several queue pairs take requests.
+    /// `None`: it belongs to one queue pair, whose domain counts.
+    pub domain: Option<u32>,
 }
 
 impl Receives {
     /// An empty queue.
-    pub fn new(capacity: usize, pieces: u32, shared: bool) -> Self {
+    pub fn new(capacity: usize, pieces: u32, domain: Option<u32>) -> Self {
         let limit = AtomicU32::new(0);
-        Self { requests: Mutex::new(VecDeque::new()), capacity, pieces, limit, shared }
+        Self { requests: Mutex::new(VecDeque::new()), capacity, pieces, limit, domain }
+    }
+
+    /// Whether several queue pairs take requests from the queue.
+    pub fn is_shared(&self) -> bool {
+        self.domain.is_some()
     }
 
     /// Adds a request. Returns false if the queue is full.

@@ -14,6 +14,8 @@ pub enum State {
     ReadyToSend = 3,
     /// Requests that have begun are finished; no new ones begin.
     SendQueueDrained = 4,
+    /// Datagrams are received; send requests are flushed, as one has failed.
+    SendQueueError = 5,
     /// All requests are flushed.
     Error = 6,
 }
@@ -21,15 +23,16 @@ pub enum State {
 impl State {
     /// The state with this number.
     pub fn from_code(code: i32) -> Option<Self> {
-        use State::{Error, Init, ReadyToReceive, ReadyToSend, Reset, SendQueueDrained};
-        [Reset, Init, ReadyToReceive, ReadyToSend, SendQueueDrained, Error]
+        use State::*;
+        [Reset, Init, ReadyToReceive, ReadyToSend, SendQueueDrained, SendQueueError, Error]
             .into_iter()
             .find(|state| *state as i32 == code)
     }
 
     /// Whether the state accepts requests of peers.
     pub fn receives(self) -> bool {
-        matches!(self, Self::ReadyToReceive | Self::ReadyToSend | Self::SendQueueDrained)
+        use State::{ReadyToReceive, ReadyToSend, SendQueueDrained, SendQueueError};
+        matches!(self, ReadyToReceive | ReadyToSend | SendQueueDrained | SendQueueError)
     }
 }
 
@@ -117,7 +120,7 @@ pub fn may_change(from: State, to: State, mask: u32) -> bool {
 
 /// The same for datagrams.
 pub fn may_change_datagrams(from: State, to: State, mask: u32) -> bool {
-    use State::{Error, Init, ReadyToReceive, ReadyToSend, Reset, SendQueueDrained};
+    use State::*;
     use attribute::*;
     let (required, optional) = match (from, to) {
         (Reset, Error) => return false,
@@ -126,7 +129,7 @@ pub fn may_change_datagrams(from: State, to: State, mask: u32) -> bool {
         (Init, Init) => (0, PKEY_INDEX | PORT | KEY),
         (Init, ReadyToReceive) => (0, PKEY_INDEX | KEY),
         (ReadyToReceive, ReadyToSend) => (SEND_SEQUENCE, CURRENT_STATE | KEY),
-        (ReadyToSend | SendQueueDrained, ReadyToSend) => (0, CURRENT_STATE | KEY),
+        (ReadyToSend | SendQueueDrained | SendQueueError, ReadyToSend) => (0, CURRENT_STATE | KEY),
         (ReadyToSend, SendQueueDrained) => (0, DRAIN_NOTIFY | CURRENT_STATE),
         (SendQueueDrained, SendQueueDrained) => (0, PKEY_INDEX | KEY),
         _ => return false,
@@ -136,7 +139,7 @@ pub fn may_change_datagrams(from: State, to: State, mask: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::State::{Error, Init, ReadyToReceive, ReadyToSend, Reset, SendQueueDrained};
+    use super::State::*;
     use super::{State, attribute::*, may_change, may_change_datagrams};
 
     #[test]
@@ -159,6 +162,8 @@ mod tests {
         assert!(may_change_datagrams(Reset, Init, STATE | PKEY_INDEX | PORT | KEY));
         assert!(may_change_datagrams(Init, ReadyToReceive, STATE));
         assert!(may_change_datagrams(ReadyToReceive, ReadyToSend, STATE | SEND_SEQUENCE));
+        assert!(may_change_datagrams(SendQueueError, ReadyToSend, STATE));
+        assert!(!may_change_datagrams(ReadyToSend, SendQueueError, STATE));
         assert!(!may_change_datagrams(Reset, Init, STATE | PKEY_INDEX | PORT | ACCESS));
         assert!(!may_change_datagrams(Init, ReadyToReceive, STATE | ADDRESS));
     }
@@ -171,6 +176,8 @@ mod tests {
         assert!(!may_change(Init, ReadyToSend, u32::MAX));
         assert!(!may_change(Error, ReadyToSend, STATE));
         assert!(!may_change(ReadyToReceive, Init, STATE));
-        assert_eq!(State::from_code(5), None, "there is no SQE for reliable connections");
+        // Nothing puts a reliable connection there.
+        assert!(!may_change(ReadyToSend, SendQueueError, STATE));
+        assert!(!may_change(SendQueueError, ReadyToSend, STATE));
     }
 }

@@ -42,6 +42,8 @@ pub enum Body {
     Welcome,
     /// From the responder: no, or no longer.
     Absent,
+    /// From the requester: the session has ended, and nothing of it is sent again.
+    Ended,
     /// From the requester: a request.
     Request {
         /// The number of the request in the session.
@@ -264,6 +266,7 @@ fn write_body(body: &Body, out: &mut Vec<u8>) {
             out.extend(number.to_le_bytes());
             out.push(*status as u8);
         }
+        Body::Ended => out.push(6),
     }
 }
 
@@ -401,6 +404,7 @@ fn read_body(reader: &mut Reader<'_>) -> Result<Body, Garbled> {
             let number = reader.u64()?;
             Body::Failed { number, status: Status::from_code(reader.u8()?).ok_or(Garbled)? }
         }
+        6 => Body::Ended,
         _ => return Err(Garbled),
     })
 }

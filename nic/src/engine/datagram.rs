@@ -68,7 +68,7 @@ pub fn receive(pair: &mut Pair, node: &mut Node, number: u64, request: Request) 
     let length = HEADER + bytes.len();
     let refused = if length as u64 > total(&request.sges) {
         Some(Status::LocalLength)
-    } else if !node.keys.all_local(pair.domain, &request.sges, true) {
+    } else if !node.keys.all_local(pair.receive_domain(), &request.sges, true) {
         Some(Status::LocalProtection)
     } else {
         None

@@ -4,9 +4,10 @@ use std::mem::take;
 
 use crate::request::Status;
 use crate::states::State;
+use crate::wire::Body;
 
 use super::node::{Event, Node};
-use super::pair::{Entry, LocalEntry, Pair, RemoteAction, Requester, Responder, Stage};
+use super::pair::{Entry, Link, LocalEntry, Pair, RemoteAction, Requester, Responder, Stage};
 use super::{requester, responder};
 
 /// Puts the queue pair into the error state, for another reason than the failure of a request of its own.
@@ -26,17 +27,37 @@ pub fn flush(pair: &mut Pair, node: &mut Node) {
     settle(pair, node);
     pair.responder.arrived.clear();
     pair.responder.session = None;
+    end_session(pair, node);
+    flush_begun(pair, node);
+    flush_posted(pair, node);
+}
+
+/// After a send request for datagrams has failed: the later ones are flushed, and datagrams still come.
+pub fn fail_sends(pair: &mut Pair, node: &mut Node) {
+    pair.state = State::SendQueueError;
+    flush_begun(pair, node);
+    flush_sends(pair, node);
+}
+
+/// Flushes requests that have begun.
+fn flush_begun(pair: &mut Pair, node: &Node) {
     pair.requester.sent = 0;
     for entry in take(&mut pair.requester.pipe) {
         let completion = Some(pair.completion(&entry.request, Status::Flushed, 0));
         let notice = LocalEntry::Notice { number: entry.number, completion, due: node.now };
         pair.requester.wb_local.push_back(notice);
     }
-    flush_posted(pair, node);
 }
 
-/// Flushes posted requests in the error state.
-pub fn flush_posted(pair: &mut Pair, node: &mut Node) {
+/// Tells the peer that nothing is sent again.
+fn end_session(pair: &Pair, node: &mut Node) {
+    if pair.requester.link == Link::Ready && !pair.datagrams {
+        node.outbox.push(pair.ask(Body::Ended));
+    }
+}
+
+/// Flushes posted send requests.
+pub fn flush_sends(pair: &mut Pair, node: &Node) {
     for request in pair.sends.take(usize::MAX) {
         let completion = Some(pair.completion(&request, Status::Flushed, 0));
         let (number, due) = (pair.requester.next, node.now);
@@ -44,7 +65,12 @@ pub fn flush_posted(pair: &mut Pair, node: &mut Node) {
         let notice = LocalEntry::Notice { number, completion, due };
         pair.requester.wb_local.push_back(notice);
     }
-    if pair.receives.shared {
+}
+
+/// Flushes posted requests in the error state.
+pub fn flush_posted(pair: &mut Pair, node: &mut Node) {
+    flush_sends(pair, node);
+    if pair.receives.is_shared() {
         if !pair.told_last {
             pair.told_last = true;
             node.events.push((pair.number, Event::LastReached));
@@ -69,13 +95,14 @@ pub fn settle(pair: &mut Pair, node: &mut Node) {
 pub fn reset(pair: &mut Pair, node: &mut Node) {
     settle(pair, node);
     settle_local(pair, node);
+    end_session(pair, node);
     pair.state = State::Reset;
     node.overran.retain(|number| *number != pair.number);
     (pair.tells_drained, pair.told_last) = (false, false);
     pair.requester = Requester::default();
     pair.responder = Responder::default();
     pair.sends.clear();
-    if !pair.receives.shared {
+    if !pair.receives.is_shared() {
         pair.receives.take_all();
     }
     pair.send_cq.forget(pair.number);

@@ -53,8 +53,14 @@ fn give_up(pair: &mut Pair, node: &mut Node) {
     }
 }
 
+/// Handles a peer that is gone.
+pub fn part(pair: &mut Pair, node: &Node) {
+    pair.responder.end();
+    lose(pair, node);
+}
+
 /// Handles a peer that is gone, or that does not know this session: requests that were sent may be lost.
-pub fn lose(pair: &mut Pair, node: &Node) {
+fn lose(pair: &mut Pair, node: &Node) {
     let patience = time::patience(pair.path.timeout, pair.path.retries);
     match pair.requester.link {
         Link::Ready => {
@@ -86,6 +92,7 @@ pub fn receive(pair: &mut Pair, node: &mut Node, message: Message) {
                 // Nobody waits for the answers to the last session's requests. One of them may hold A(n).
                 life::settle(pair, node);
                 pair.responder.session = Some(message.session);
+                pair.responder.has_ended = false;
                 pair.responder.arrived.clear();
                 if pair.state == State::ReadyToReceive {
                     node.events.push((pair.number, Event::Established));
@@ -93,13 +100,18 @@ pub fn receive(pair: &mut Pair, node: &mut Node, message: Message) {
             }
             node.outbox.push(reply(&message, body));
         }
+        Body::Ended => {
+            if connected && pair.responder.session == Some(message.session) {
+                pair.responder.end();
+            }
+        }
         Body::Request { number, request } => {
             let known = connected
                 && pair.state.receives()
                 && pair.responder.session == Some(message.session);
-            if known {
+            if known && !pair.responder.has_ended {
                 arrival::arrive(pair, node, number, request);
-            } else {
+            } else if !known {
                 let (to, from, session) = (message.from, message.to, message.session);
                 node.outbox.push(Message { to, from, session, body: Body::Absent });
             }

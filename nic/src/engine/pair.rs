@@ -186,8 +186,27 @@ pub struct Responder {
     pub session: Option<u32>,
     /// The requests in the order in which they were sent: the part of the peer's `pipe` that is at this end.
     pub arrived: VecDeque<Arrived>,
+    /// Whether the requester sends nothing again in this session. Then a message is lost for which there is no
+    /// receive request, with all that is behind it.
+    pub has_ended: bool,
     /// wbR: the pending remote writes.
     pub wb_remote: VecDeque<RemoteEntry>,
+}
+
+impl Responder {
+    /// A message was given up: what comes behind it is not what is expected.
+    pub fn drop_all(&mut self) {
+        self.has_ended = true;
+        self.arrived.clear();
+    }
+
+    /// The requester has gone, or gives up: it sends nothing again.
+    pub fn end(&mut self) {
+        self.has_ended = true;
+        let waits = |arrived: &Arrived| arrived.waiting_since.is_some();
+        let kept = self.arrived.iter().position(waits).unwrap_or(self.arrived.len());
+        self.arrived.truncate(kept);
+    }
 }
 
 /// A request of the peer that has arrived.
@@ -241,10 +260,19 @@ pub enum RemoteAction {
 }
 
 impl Pair {
+    /// The protection domain of the memory that receive requests name.
+    pub fn receive_domain(&self) -> u32 {
+        self.receives.domain.unwrap_or(self.domain)
+    }
+
+    /// Whether all requests that have begun are finished.
+    pub fn has_drained(&self) -> bool {
+        self.requester.pipe.is_empty() && self.requester.wb_local.is_empty()
+    }
+
     /// Whether the NIC has nothing to do for the queue pair.
     pub fn is_idle(&self) -> bool {
-        self.requester.pipe.is_empty()
-            && self.requester.wb_local.is_empty()
+        self.has_drained()
             && self.responder.arrived.is_empty()
             && self.responder.wb_remote.is_empty()
     }

@@ -358,7 +358,10 @@ pub fn answer(pair: &mut Pair, node: &mut Node, index: usize) {
         node.counts.failures += 1;
         // The program sees the failure before what it causes, such as receive requests that are flushed.
         super::life::settle_local(pair, node);
-        super::life::flush(pair, node);
+        match pair.datagrams {
+            true => super::life::fail_sends(pair, node),
+            false => super::life::flush(pair, node),
+        }
     }
 }
 

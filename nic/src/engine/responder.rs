@@ -178,6 +178,10 @@ pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
     }
     match result {
         Outcome::Done(bytes) => node.outbox.push(pair.answer(Body::Done { number, bytes })),
+        // Nobody sends it again.
+        Outcome::Again if arrived.waiting_since.is_some() && pair.responder.has_ended => {
+            pair.responder.arrived.truncate(index);
+        }
         Outcome::Again => pair.responder.arrived.insert(index, arrived),
         // Requests before it are still performed.
         Outcome::Failed(status) if early => {
@@ -193,8 +197,10 @@ pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
                 _ => None,
             };
             node.events.extend(event.map(|event| (pair.number, event)));
-            if status != Status::ReceiverNotReadyExceeded {
-                super::life::fail(pair, node);
+            match status {
+                // The sender fails, and not this end, which drops what was sent behind it.
+                Status::ReceiverNotReadyExceeded => pair.responder.drop_all(),
+                _ => super::life::fail(pair, node),
             }
         }
     }
@@ -298,7 +304,8 @@ fn send(
     node.events.extend(limit.then_some((pair.number, Event::LimitReached)));
     let refused = if bytes.len() as u64 > total(&request.sges) {
         Some((Status::LocalLength, Status::RemoteInvalidRequest))
-    } else if !bytes.is_empty() && !node.keys.all_local(pair.domain, &request.sges, true) {
+    } else if !bytes.is_empty() && !node.keys.all_local(pair.receive_domain(), &request.sges, true)
+    {
         Some((Status::LocalProtection, Status::RemoteOperation))
     } else {
         None
@@ -476,7 +483,7 @@ pub fn take_effect(pair: &Pair, node: &mut Node, number: u64, action: RemoteActi
             }
         }
         RemoteAction::Scatter { sges, bytes } => {
-            node.scatter(pair.domain, &sges, &bytes);
+            node.scatter(pair.receive_domain(), &sges, &bytes);
             visible(node, sges.first().map_or(0, |sge| sge.address), &bytes);
             spare::give(bytes);
         }

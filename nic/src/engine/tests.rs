@@ -85,7 +85,7 @@ fn pair(number: u32, peer: u32) -> Pair {
         domain: 1,
         device: 0,
         sends: Arc::new(Sends::new(16, Arc::clone(&send_cq))),
-        receives: Arc::new(Receives::new(16, 4, false)),
+        receives: Arc::new(Receives::new(16, 4, None)),
         send_cq,
         receive_cq,
         datagrams: false,

@@ -37,6 +37,16 @@ impl Bell {
         let _ = (&self.0).write(&1_u64.to_ne_bytes());
     }
 
+    /// Takes 1 away, if there is any.
+    pub fn take_back(&self) {
+        let mut count = [0_u8; 8];
+        let place = libc::iovec { iov_base: count.as_mut_ptr().cast(), iov_len: count.len() };
+        // The program decides whether reads of the descriptor wait. This one does not: another thread may be
+        // faster.
+        // SAFETY: the kernel writes 8 bytes into `count` at most.
+        unsafe { libc::preadv2(self.fd(), &raw const place, 1, -1, libc::RWF_NOWAIT) };
+    }
+
     /// See [`cancel::hear`].
     pub fn hear(&self) -> bool {
         cancel::hear(self.fd())
@@ -84,7 +94,7 @@ pub fn finish_at_exit() {
 }
 
 /// Prepares the calling thread for the NIC's work: it may run on all cores, whatever its parent was pinned
-/// to, and it leaves signals to the program, but for its own SIGSEGV.
+/// to, and it leaves signals to the program, but for its own faults.
 pub fn become_nic_thread() {
     // SAFETY: both sets are plain memory of the right size, filled before they are used.
     unsafe {
@@ -97,6 +107,7 @@ pub fn become_nic_thread() {
         libc::sigfillset(&mut signals);
         // A thread that faults with the signal blocked ends the program, whatever handler there is.
         libc::sigdelset(&mut signals, libc::SIGSEGV);
+        libc::sigdelset(&mut signals, libc::SIGBUS);
         libc::pthread_sigmask(libc::SIG_BLOCK, &signals, ptr::null_mut());
         // Makes sleeps end on time, not up to 50 us later.
         libc::prctl(libc::PR_SET_TIMERSLACK, 1_000);
@@ -160,9 +171,12 @@ pub fn page_size() -> u64 {
 }
 
 /// Whether a whole range is mapped, and writable if requested.
+///
 pub fn mapped(start: u64, length: u64, writes: bool) -> bool {
     let Some(end) = start.checked_add(length) else { return false };
-    let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return true };
+    let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else {
+        return is_there(start, end);
+    };
     let mut reached = start;
     for line in maps.lines() {
         let mut words = line.split_ascii_whitespace();
@@ -185,6 +199,16 @@ pub fn mapped(start: u64, length: u64, writes: bool) -> bool {
         }
     }
     reached >= end
+}
+
+/// Whether a whole range is mapped, with whatever rights. It needs no file, of which too many may be open.
+fn is_there(start: u64, end: u64) -> bool {
+    let first = start - start % page_size();
+    let length = (end - first) as usize;
+    let mut pages = vec![0_u8; length.div_ceil(page_size() as usize)];
+    let place = ptr::without_provenance_mut(first as usize);
+    // SAFETY: it accesses nothing there, and there is a byte for each page.
+    unsafe { libc::mincore(place, length, pages.as_mut_ptr()) == 0 }
 }
 
 /// The memory of this process. Callers have checked a key before each access, so the program has registered
@@ -273,7 +297,7 @@ fn write(host: u64, bytes: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bell, HostMemory, mapped, unit, wait};
+    use super::{Bell, HostMemory, is_there, mapped, unit, wait};
     use crate::engine::node::Memory;
 
     #[test]
@@ -296,8 +320,9 @@ mod tests {
     #[test]
     fn memory_that_is_not_there_is_seen() {
         let words = [0_u64; 4];
-        assert!(mapped(words.as_ptr() as u64, 32, true));
-        assert!(!mapped(8, 8, false) && !mapped(u64::MAX - 3, 8, false));
+        let start = words.as_ptr() as u64;
+        assert!(mapped(start, 32, true) && is_there(start, start + 32));
+        assert!(!mapped(8, 8, false) && !mapped(u64::MAX - 3, 8, false) && !is_there(8, 16));
         assert!(!mapped(b"constant".as_ptr() as u64, 8, true), "it can only be read");
     }
 

@@ -9,7 +9,7 @@ use std::ffi::c_int;
 use std::mem::offset_of;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::atomic::{AtomicI32, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
 use crate::ffi::cancel::Uncanceled;
@@ -162,6 +162,8 @@ pub struct Cq {
     pub queue: Arc<CompletionQueue>,
     /// The completion that `start_poll` or `next_poll` found last.
     pub current: Mutex<Option<Completion>>,
+    /// From `start_poll` to `end_poll`, if several threads may poll: the others wait.
+    pub polled: Option<AtomicBool>,
 }
 
 /// Our data of a queue pair.

@@ -1,6 +1,7 @@
-//! Memory that the program unmaps while it is registered, as `free` does with long blocks. A real NIC has its
-//! pages pinned, and goes on with them, which nobody sees. Here an access faults. So a page of zeros is put
-//! where none is, and the access goes on.
+//! Memory that the program takes away while it is registered: it unmaps it, as `free` does with long blocks,
+//! protects it, or shortens its file. A real NIC has its pages pinned, and goes on with them, which nobody
+//! sees. Here an access faults. So a page of zeros is put where none is, a page that is protected becomes
+//! accessible, and the access goes on.
 
 use std::ffi::{c_int, c_void};
 use std::io::Error;
@@ -18,8 +19,9 @@ static ACCESSED: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 /// The thread that accesses it; 0: none.
 static BY: AtomicUsize = AtomicUsize::new(0);
 
-/// What the program did about faults before.
-static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
+/// The signals of faults, and what the program did about each before.
+static FAULTS: [(c_int, OnceLock<libc::sigaction>); 2] =
+    [(libc::SIGSEGV, OnceLock::new()), (libc::SIGBUS, OnceLock::new())];
 
 /// What tells threads apart, also in a handler of signals.
 fn this_thread() -> usize {
@@ -45,62 +47,114 @@ pub fn accessing<T>(host: u64, length: usize, access: impl FnOnce() -> T) -> T {
 /// place.
 pub fn handle_faults() {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let mut before = MaybeUninit::uninit();
-        // SAFETY: it only asks, and `before` has room.
-        if unsafe { libc::sigaction(libc::SIGSEGV, ptr::null(), before.as_mut_ptr()) } != 0 {
-            return;
+    ONCE.call_once(|| FAULTS.iter().for_each(|(signal, known)| handle(*signal, known)));
+}
+
+fn handle(signal: c_int, known: &OnceLock<libc::sigaction>) {
+    let mut before = MaybeUninit::uninit();
+    // SAFETY: it only asks, and `before` has room.
+    if unsafe { libc::sigaction(signal, ptr::null(), before.as_mut_ptr()) } != 0 {
+        return;
+    }
+    // SAFETY: the call has written it.
+    let _ = known.set(unsafe { before.assume_init() });
+    // SAFETY: all of it may be zero: no flags, an empty mask.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = on_fault as extern "C" fn(_, _, _) as usize;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+    // SAFETY: the handler calls only what a handler of these signals may call.
+    unsafe { libc::sigaction(signal, &action, ptr::null_mut()) };
+}
+
+/// What is wrong with a page.
+#[derive(Clone, Copy)]
+enum Wrong {
+    Unmapped,
+    Protected,
+    /// Its file is shorter than that.
+    BehindFile,
+}
+
+impl Wrong {
+    /// What a signal says. `None`: it was sent, or is about something else.
+    fn of(signal: c_int, code: c_int) -> Option<Self> {
+        const SEGV_MAPERR: c_int = 1;
+        const SEGV_ACCERR: c_int = 2;
+        const BUS_ADRERR: c_int = 2;
+        match (signal, code) {
+            (libc::SIGSEGV, SEGV_MAPERR) => Some(Self::Unmapped),
+            (libc::SIGSEGV, SEGV_ACCERR) => Some(Self::Protected),
+            (libc::SIGBUS, BUS_ADRERR) => Some(Self::BehindFile),
+            _ => None,
         }
-        // SAFETY: the call has written it.
-        let _ = BEFORE.set(unsafe { before.assume_init() });
-        // SAFETY: all of it may be zero: no flags, an empty mask.
-        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-        action.sa_sigaction = on_fault as extern "C" fn(_, _, _) as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-        // SAFETY: the handler calls only what a handler of this signal may call.
-        unsafe { libc::sigaction(libc::SIGSEGV, &action, ptr::null_mut()) };
-    });
+    }
 }
 
 extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    /// Nothing is mapped at the address.
-    const SEGV_MAPERR: c_int = 1;
     // SAFETY: the kernel gives it to a handler with `SA_SIGINFO`.
     let code = unsafe { (*info).si_code };
-    if code == SEGV_MAPERR && BY.load(Ordering::Relaxed) == this_thread() {
-        // SAFETY: signals with this code are of faults, which have an address.
+    if let Some(wrong) = Wrong::of(signal, code)
+        && BY.load(Ordering::Relaxed) == this_thread()
+    {
+        // SAFETY: signals with these codes are of faults, which have an address.
         let address = unsafe { (*info).si_addr() as u64 };
         let [start, end] = [0, 1].map(|index| ACCESSED[index].load(Ordering::Relaxed));
-        if (start..end).contains(&address) && put_page(address) {
+        if (start..end).contains(&address) && mend(address, wrong) {
             return;
         }
     }
     as_before(signal, info, context);
 }
 
-/// Maps a page where none is. Whether the access may be tried again.
-fn put_page(address: u64) -> bool {
+/// Makes a page accessible. Whether the access may be tried again.
+fn mend(address: u64, wrong: Wrong) -> bool {
     static SAID: AtomicBool = AtomicBool::new(false);
-    static LAST: AtomicU64 = AtomicU64::new(0);
     let size = page_size();
     let page = address - address % size;
     let at = ptr::with_exposed_provenance_mut::<c_void>(page as usize);
-    let rights = libc::PROT_READ | libc::PROT_WRITE;
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+    let (is_mended, what) = match wrong {
+        Wrong::Unmapped => (put_page(at, size), "unmapped"),
+        Wrong::Protected => (unprotect(at, size), "protected"),
+        Wrong::BehindFile => (replace_page(at, size), "cut off its file"),
+    };
+    if is_mended && !SAID.swap(true, Ordering::Relaxed) {
+        say("litmus nic: memory was ");
+        say(what);
+        say(" before it was deregistered (ibv_dereg_mr)\n");
+    }
+    is_mended
+}
+
+const RIGHTS: c_int = libc::PROT_READ | libc::PROT_WRITE;
+const OWN: c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+
+fn unprotect(page: *mut c_void, size: u64) -> bool {
+    // SAFETY: the memory is registered, and its page has only become more accessible.
+    unsafe { libc::mprotect(page, size as usize, RIGHTS) == 0 }
+}
+
+/// Maps a page of zeros in the place of one that cannot be accessed by anybody.
+fn replace_page(page: *mut c_void, size: u64) -> bool {
+    let flags = OWN | libc::MAP_FIXED;
+    // SAFETY: the page has no content.
+    unsafe { libc::mmap(page, size as usize, RIGHTS, flags, -1, 0) == page }
+}
+
+/// Maps a page where none is.
+fn put_page(at: *mut c_void, size: u64) -> bool {
+    static LAST: AtomicUsize = AtomicUsize::new(0);
+    let flags = OWN | libc::MAP_FIXED_NOREPLACE;
     // SAFETY: no page that is there is replaced.
-    let found = unsafe { libc::mmap(at, size as usize, rights, flags, -1, 0) };
+    let found = unsafe { libc::mmap(at, size as usize, RIGHTS, flags, -1, 0) };
     if found == libc::MAP_FAILED {
         // Something is there. If it was mapped meanwhile, the access succeeds; and if not, it faults again.
         let is_there = Error::last_os_error().raw_os_error() == Some(libc::EEXIST);
-        return is_there && LAST.swap(page, Ordering::Relaxed) != page;
+        return is_there && LAST.swap(at.addr(), Ordering::Relaxed) != at.addr();
     }
     if found != at {
         // SAFETY: an old kernel has put the page elsewhere, where nothing else is.
         unsafe { libc::munmap(found, size as usize) };
         return false;
-    }
-    if !SAID.swap(true, Ordering::Relaxed) {
-        say("litmus nic: memory was unmapped before it was deregistered (ibv_dereg_mr)\n");
     }
     true
 }
@@ -109,7 +163,8 @@ fn put_page(address: u64) -> bool {
 fn as_before(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     type Plain = extern "C" fn(c_int);
     type Informed = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
-    let Some(before) = BEFORE.get() else { return };
+    let known = FAULTS.iter().find(|(known, _)| *known == signal);
+    let Some(before) = known.and_then(|(_, before)| before.get()) else { return };
     // SAFETY: as in `on_fault`.
     let is_sent = unsafe { (*info).si_code } <= 0;
     match before.sa_sigaction {

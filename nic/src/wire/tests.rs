@@ -34,6 +34,7 @@ fn samples() -> Vec<Message> {
         }),
         Body::Done { number: 1, bytes: vec![0; 100] },
         Body::Failed { number: 2, status: Status::RemoteAccess },
+        Body::Ended,
     ];
     let address = |host, queue_pair| Address { host, queue_pair };
     let message = |body| Message { to: address(1, 17), from: address(2, 18), session: 19, body };

@@ -49,6 +49,19 @@ fn a_datagram_comes_behind_its_header_and_says_who_sent_it() {
 }
 
 #[test]
+fn a_send_that_fails_flushes_the_sends_and_no_receive() {
+    let mut world = world(1);
+    let key = std::mem::take(&mut world.key);
+    send(&mut world, 9);
+    assert_eq!(world.wait(5).status, Status::LocalProtection);
+    world.key = key;
+    let pair = world.engine.look(5).expect("it was added");
+    assert!(pair.state == State::SendQueueError && pair.state.receives());
+    send(&mut world, 9);
+    assert_eq!(world.wait(5).status, Status::Flushed);
+}
+
+#[test]
 fn a_datagram_that_does_not_fit_is_lost_or_an_error() {
     let mut lost = world(1);
     send(&mut lost, 9);

@@ -54,6 +54,63 @@ fn no_more_reads_are_served_at_once_than_a_queue_pair_said() {
     sometimes(refused(1));
 }
 
+/// A SEND without a receive request, a put behind it, and a receive request that comes after `meanwhile`.
+fn late_receive(world: &mut World, meanwhile: impl FnOnce(&mut World)) -> [bool; 2] {
+    world.words.set(0, 7);
+    world.post(1, Operation::Send { immediate: None }, 0);
+    world.put(1, 9, 0);
+    world.steps(200);
+    meanwhile(world);
+    world.steps(200);
+    let sges = vec![Sge { address: 64, length: 8, key: world.key }];
+    let (pair, _) = world.engine.pair(2).expect("there are four");
+    assert!(pair.receives.post(ReceiveRequest { id: 9, sges }));
+    world.steps(400);
+    [8, 9].map(|word| world.words.get(word) == 7)
+}
+
+#[test]
+fn a_message_that_waits_is_lost_with_its_sender_and_so_is_what_is_behind_it() {
+    let (mut arrived, mut lost) = (0, 0);
+    for seed in SEEDS.take(30) {
+        arrived += u32::from(late_receive(&mut World::new(seed, None), |_| ()) == [true; 2]);
+        let ends: [fn(&mut World); 3] = [
+            |world| {
+                let (pair, node) = world.engine.pair(1).expect("there are four");
+                life::reset(pair, node);
+            },
+            |world| {
+                let (pair, node) = world.engine.pair(1).expect("there are four");
+                life::fail(pair, node);
+            },
+            |world| world.engine.lose(|peer| peer.queue_pair == 1),
+        ];
+        for end in ends {
+            lost += u32::from(late_receive(&mut World::new(seed, None), end) == [false; 2]);
+        }
+    }
+    assert_eq!((arrived, lost), (30, 90));
+}
+
+#[test]
+fn nothing_behind_a_message_that_is_given_up_is_performed() {
+    for seed in SEEDS {
+        let mut world = World::new(seed, None);
+        let (pair, _) = world.engine.pair(1).expect("there are four");
+        pair.path.rnr_retries = 0;
+        world.get(1, 2, 8);
+        world.post(1, Operation::Send { immediate: None }, 0);
+        world.words.set(0, 7);
+        world.put(1, 9, 0);
+        world.add(1, 3, 10);
+        let found = [0; 4].map(|_| world.wait(1).status);
+        let given_up = Status::ReceiverNotReadyExceeded;
+        assert_eq!(found, [Status::Success, given_up, Status::Flushed, Status::Flushed]);
+        world.settle();
+        assert_eq!([9, 10].map(|word| world.words.get(word)), [0, 0], "with seed {seed}");
+    }
+}
+
 #[test]
 fn a_read_that_fails_waits_for_those_before_it() {
     for seed in SEEDS {

@@ -102,7 +102,7 @@ fn that_a_queue_has_drained_is_told_to_who_asks() {
 fn the_last_shared_receive_is_told_even_if_the_queue_has_drained_before() {
     let mut world = World::new(1, None);
     let (pair, node) = world.engine.pair(1).expect("there are four");
-    pair.receives = Arc::new(Receives::new(4, 1, true));
+    pair.receives = Arc::new(Receives::new(4, 1, Some(1)));
     (pair.state, pair.tells_drained) = (State::SendQueueDrained, true);
     life::fail(pair, node);
     life::flush_posted(pair, node);

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::mem::zeroed;
 use std::ptr;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::device::{self, limit};
@@ -78,7 +78,8 @@ unsafe fn create(
     let channel = unsafe { ChannelObject::own(channel) };
     let queue = CompletionQueue::new(cqe as usize, channel.map(Arc::clone));
     let queue = Arc::new(if single_threaded { queue.for_one_thread() } else { queue });
-    let known = Cq { queue: Arc::clone(&queue), current: Mutex::new(None) };
+    let polled = (!single_threaded).then(AtomicBool::default);
+    let known = Cq { queue: Arc::clone(&queue), current: Mutex::new(None), polled };
     let cq = CqObject { c, own: known }.give();
     queue.belongs_to(cq.expose_provenance());
     own.objects.fetch_add(1, Ordering::SeqCst);
@@ -302,32 +303,65 @@ unsafe extern "C" fn start_poll(cq: *mut ibv_cq_ex, attr: *mut u32) -> c_int {
     if unsafe { attr.as_ref() }.is_some_and(|mask| *mask != 0) {
         return libc::EINVAL;
     }
+    // SAFETY: the program has the queue from `create_cq_ex`.
+    let Some(own) = (unsafe { CqObject::own(cq.cast()) }) else { return libc::EINVAL };
+    if let Some(polled) = &own.polled {
+        while polled.swap(true, Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+    }
     // SAFETY: as for `next_poll`.
-    unsafe { next_poll(cq) }
+    let found = unsafe { next(cq, own) };
+    if !found {
+        end(own);
+        // SAFETY: as above.
+        wait(unsafe { (*cq).base.context });
+        return libc::ENOENT;
+    }
+    0
+}
+
+/// Lets other threads poll.
+fn end(own: &Cq) {
+    if let Some(polled) = &own.polled {
+        polled.store(false, Ordering::Release);
+    }
 }
 
 /// `ibv_next_poll`
 unsafe extern "C" fn next_poll(cq: *mut ibv_cq_ex) -> c_int {
     // SAFETY: the program has the queue from `create_cq_ex`.
     let Some(own) = (unsafe { CqObject::own(cq.cast()) }) else { return libc::EINVAL };
+    // SAFETY: as above.
+    if unsafe { next(cq, own) } {
+        return 0;
+    }
+    // SAFETY: as above.
+    wait(unsafe { (*cq).base.context });
+    libc::ENOENT
+}
+
+/// Takes the next completion. Returns false if there is none.
+unsafe fn next(cq: *mut ibv_cq_ex, own: &Cq) -> bool {
     let mut current = None;
     own.queue.poll(1, |_, completion| current = Some(completion));
-    let Some(completion) = current else {
-        // SAFETY: as above.
-        wait(unsafe { (*cq).base.context });
-        return libc::ENOENT;
-    };
+    let Some(completion) = current else { return false };
     *lock(&own.current) = current;
-    // SAFETY: as above; these fields belong to the thread that polls.
+    // SAFETY: the queue is there; these fields belong to the thread that polls.
     unsafe {
         (*cq).status = completion.status as c_int;
         (*cq).wr_id = completion.id;
     }
-    0
+    true
 }
 
 /// `ibv_end_poll`
-unsafe extern "C" fn end_poll(_cq: *mut ibv_cq_ex) {}
+unsafe extern "C" fn end_poll(cq: *mut ibv_cq_ex) {
+    // SAFETY: the program has the queue from `create_cq_ex`.
+    if let Some(own) = unsafe { CqObject::own(cq.cast()) } {
+        end(own);
+    }
+}
 
 unsafe fn current(cq: *mut ibv_cq_ex) -> Option<Completion> {
     // SAFETY: the program has the queue from `create_cq_ex`.

@@ -59,12 +59,13 @@ pub fn port_at(config: &Config, ah: &ibv_ah_attr) -> Option<(u32, u16)> {
     device::find(config, gid, ah.dlid)
 }
 
-/// Whether the values of the attributes are valid.
-fn sound(config: &Config, device: u16, attr: &ibv_qp_attr, mask: u32) -> bool {
+/// Whether the values of the attributes are valid. `own` is the queue pair's port, if the address must name it.
+fn sound(config: &Config, device: u16, attr: &ibv_qp_attr, mask: u32, own: Option<u8>) -> bool {
     let has = |bit| mask & bit != 0;
     let port = |number: u8| device::port_number(config, device, u32::from(number)).is_some();
+    let is_own = |number: u8| own.is_none_or(|own| own == number);
     let address =
-        |ah: &ibv_ah_attr| may_be_address(config, ah) && (ah.port_num == 0 || port(ah.port_num));
+        |ah: &ibv_ah_attr| may_be_address(config, ah) && port(ah.port_num) && is_own(ah.port_num);
     (!has(attribute::PORT) || port(attr.port_num))
         && (!has(attribute::PKEY_INDEX) || attr.pkey_index == 0)
         && (!has(attribute::ADDRESS) || address(&attr.ah_attr))
@@ -138,7 +139,9 @@ pub unsafe extern "C" fn modify_qp(qp: *mut ibv_qp, attr: *mut ibv_qp_attr, mask
             };
             let rules = if pair.datagrams { may_change_datagrams } else { may_change };
             let may = assumed && rules(pair.state, state, mask);
-            if !may || !sound(config(), pair.device, attr, mask) {
+            // The kernel demands it of the first address.
+            let port = (state == State::ReadyToReceive).then_some(known.port_num);
+            if !may || !sound(config(), pair.device, attr, mask, port) {
                 return None;
             }
             merge(&mut known, attr, mask);

@@ -26,6 +26,8 @@ const RELIABLE_CONNECTION: c_int = 2;
 pub const DATAGRAMS: c_int = 4;
 /// `IBV_QP_INIT_ATTR_PD`
 const WITH_DOMAIN: u32 = 1;
+/// `IBV_QP_INIT_ATTR_CREATE_FLAGS`
+const WITH_FLAGS: u32 = 1 << 2;
 /// `IBV_QP_INIT_ATTR_SEND_OPS_FLAGS`
 const WITH_OPERATIONS: u32 = 1 << 6;
 
@@ -67,7 +69,7 @@ unsafe fn create(
     let receives = shared.map_or_else(
         || {
             let (requests, pieces) = (attr.cap.max_recv_wr as usize, attr.cap.max_recv_sge);
-            Arc::new(Receives::new(requests, pieces, false))
+            Arc::new(Receives::new(requests, pieces, None))
         },
         Arc::clone,
     );
@@ -153,7 +155,8 @@ pub unsafe extern "C" fn create_qp_ex(
         // SAFETY: by the contract.
         let attr = unsafe { attr.as_mut() }.ok_or(libc::EINVAL)?;
         let extended = attr.comp_mask & WITH_OPERATIONS != 0;
-        if attr.comp_mask & !(WITH_DOMAIN | WITH_OPERATIONS) != 0
+        if attr.comp_mask & !(WITH_DOMAIN | WITH_FLAGS | WITH_OPERATIONS) != 0
+            || attr.comp_mask & WITH_FLAGS != 0 && attr.create_flags != 0
             || extended && attr.send_ops_flags & !work::OPERATIONS != 0
             || extended && attr.qp_type == DATAGRAMS && attr.send_ops_flags & work::CONNECTED != 0
         {
@@ -211,7 +214,7 @@ pub unsafe extern "C" fn query_qp(
         if out.is_null() || made_from.is_null() {
             return libc::EINVAL;
         }
-        let look = |pair: &Pair| (pair.state, !pair.requester.pipe.is_empty());
+        let look = |pair: &Pair| (pair.state, !pair.has_drained());
         let found = context.nic.with(|engine| engine.look(own.number).map(look));
         let Some((state, busy)) = found else { return libc::EINVAL };
         let mut attr = *lock(&own.attributes);

@@ -6,7 +6,7 @@ use std::slice;
 use std::sync::atomic::Ordering;
 
 use crate::device::limit;
-use crate::ffi::abi::{ibv_ah, ibv_qp, ibv_recv_wr, ibv_send_wr, ibv_sge, ibv_srq};
+use crate::ffi::abi::{ibv_ah, ibv_pd, ibv_qp, ibv_recv_wr, ibv_send_wr, ibv_sge, ibv_srq};
 use crate::ffi::objects::{AhObject, ContextObject, Qp, QpObject, SrqObject, guard};
 use crate::queues::Receives;
 use crate::request::{
@@ -60,10 +60,10 @@ pub unsafe fn copy(sges: &[Sge]) -> Vec<u8> {
 }
 
 /// Converts a request of C.
-unsafe fn send_request(own: &Qp, wr: &ibv_send_wr) -> Result<SendRequest, c_int> {
+unsafe fn send_request(own: &Qp, pd: *mut ibv_pd, wr: &ibv_send_wr) -> Result<SendRequest, c_int> {
     if own.made_from.qp_type == DATAGRAMS {
         // SAFETY: by the callers' contract.
-        return unsafe { datagram(own, wr) };
+        return unsafe { datagram(own, pd, wr) };
     }
     let immediate = Some(wr.imm_data);
     let address = wr.wr.remote_addr;
@@ -88,7 +88,7 @@ unsafe fn send_request(own: &Qp, wr: &ibv_send_wr) -> Result<SendRequest, c_int>
 }
 
 /// Converts a request on a queue pair for datagrams.
-unsafe fn datagram(own: &Qp, wr: &ibv_send_wr) -> Result<SendRequest, c_int> {
+unsafe fn datagram(own: &Qp, pd: *mut ibv_pd, wr: &ibv_send_wr) -> Result<SendRequest, c_int> {
     let immediate = match wr.opcode {
         2 => None,
         3 => Some(wr.imm_data),
@@ -97,19 +97,25 @@ unsafe fn datagram(own: &Qp, wr: &ibv_send_wr) -> Result<SendRequest, c_int> {
     let handle = ptr::with_exposed_provenance_mut(wr.wr.remote_addr as usize);
     let key = (wr.wr.compare_add_or_rkey >> 32) as u32;
     // SAFETY: by the callers' contract, it is an address handle that is not destroyed.
-    let to = unsafe { destination(handle, wr.wr.compare_add_or_rkey as u32, key) };
+    let to = unsafe { destination(handle, pd, wr.wr.compare_add_or_rkey as u32, key) };
     let to = to.ok_or(libc::EINVAL)?;
     // SAFETY: by the callers' contract.
     unsafe { with_payload(own, wr, Operation::Datagram { to, immediate }) }
 }
 
-/// The receiver of a datagram. `None` if there is no address.
+/// The receiver of a datagram. `None` if there is no address, or if it is of another protection domain than
+/// the queue pair.
 ///
 /// # Safety
 /// The handle is null or not destroyed.
-pub unsafe fn destination(ah: *mut ibv_ah, queue_pair: u32, key: u32) -> Option<Destination> {
+pub unsafe fn destination(
+    ah: *mut ibv_ah,
+    pd: *mut ibv_pd,
+    queue_pair: u32,
+    key: u32,
+) -> Option<Destination> {
     // SAFETY: by the contract.
-    let known = unsafe { AhObject::own(ah) }?;
+    let known = unsafe { AhObject::own(ah).filter(|_| (*ah).pd == pd) }?;
     Some(Destination { queue_pair, key, ..*known })
 }
 
@@ -177,7 +183,9 @@ pub fn check(mut request: SendRequest) -> Result<SendRequest, c_int> {
 /// Hands all requests to the NIC, or none. Returns an error number.
 pub fn hand_over(own: &Qp, qp: *mut ibv_qp, requests: Vec<SendRequest>) -> c_int {
     let state = State::from_code(own.state.load(Ordering::Relaxed));
-    let takes = [State::ReadyToSend, State::SendQueueDrained, State::Error].map(Some);
+    // In the error states, requests are flushed.
+    use State::{Error, ReadyToSend, SendQueueDrained, SendQueueError};
+    let takes = [ReadyToSend, SendQueueDrained, SendQueueError, Error].map(Some);
     if !takes.contains(&state) {
         return libc::EINVAL;
     }
@@ -207,7 +215,7 @@ pub unsafe extern "C" fn post_send(
         // SAFETY: by the contract.
         while let Some(request) = unsafe { at.as_ref() } {
             // SAFETY: by the contract.
-            let code = match unsafe { send_request(own, request) } {
+            let code = match unsafe { send_request(own, (*qp).pd, request) } {
                 Ok(request) => hand_over(own, qp, vec![request]),
                 Err(code) => code,
             };
@@ -265,7 +273,7 @@ pub unsafe extern "C" fn post_recv(
         // SAFETY: by the contract.
         let Some(own) = (unsafe { QpObject::own(qp) }) else { return libc::EINVAL };
         let state = State::from_code(own.state.load(Ordering::Relaxed));
-        if own.receives.shared || state == Some(State::Reset) {
+        if own.receives.is_shared() || state == Some(State::Reset) {
             if !bad.is_null() {
                 // SAFETY: by the contract.
                 unsafe { *bad = wr };

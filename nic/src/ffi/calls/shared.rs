@@ -29,7 +29,7 @@ pub unsafe extern "C" fn create_srq(pd: *mut ibv_pd, attr: *mut ibv_srq_init_att
             return Err(libc::EINVAL);
         }
         asked.max_wr = asked.max_wr.max(1);
-        let receives = Receives::new(asked.max_wr as usize, asked.max_sge, true);
+        let receives = Receives::new(asked.max_wr as usize, asked.max_sge, Some(own.number));
         // SAFETY: all of it may be zero: integers and null pointers.
         let mut c: ibv_srq = unsafe { zeroed() };
         // SAFETY: the domain is there.

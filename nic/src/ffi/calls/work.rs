@@ -65,6 +65,10 @@ unsafe fn add(qp: *mut ibv_qp_ex, operation: Operation) {
 unsafe fn add_with(qp: *mut ibv_qp_ex, operation: Operation, payload: Payload) {
     // SAFETY: programs have these functions from a queue pair that is there.
     let Some(own) = (unsafe { own(qp) }) else { return };
+    if own.operations & made_for(&operation) == 0 {
+        // SAFETY: as above.
+        return unsafe { refuse(qp) };
+    }
     // SAFETY: as above; the program sets these fields before it calls.
     let (id, flags) = unsafe { ((*qp).wr_id, (*qp).wr_flags) };
     let request = SendRequest {
@@ -79,6 +83,22 @@ unsafe fn add_with(qp: *mut ibv_qp_ex, operation: Operation, payload: Payload) {
         WORK.with_borrow_mut(|work| work.entry(own.number).or_default().0.push(request));
     };
     guard(|| (), push);
+}
+
+/// What a program asks for when it creates the queue pair, to use this operation: a bit of
+/// `ibv_qp_create_send_ops_flags`.
+fn made_for(operation: &Operation) -> u64 {
+    match operation {
+        Operation::Write { immediate: None, .. } => 1,
+        Operation::Write { .. } => 1 << 1,
+        Operation::Send { immediate: None } | Operation::Datagram { immediate: None, .. } => 1 << 2,
+        Operation::Send { .. } | Operation::Datagram { .. } => 1 << 3,
+        Operation::Read { .. } => 1 << 4,
+        Operation::CompareAndSwap { .. } => 1 << 5,
+        Operation::FetchAndAdd { .. } => 1 << 6,
+        Operation::Flush { .. } => WITH_FLUSH,
+        Operation::AtomicWrite { .. } => WITH_ATOMIC_WRITE,
+    }
 }
 
 /// Sets the payload of the last request that was added.
@@ -176,8 +196,7 @@ unsafe extern "C" fn fetch_and_add(qp: *mut ibv_qp_ex, key: u32, address: u64, v
 }
 
 unsafe extern "C" fn atomic_write(qp: *mut ibv_qp_ex, key: u32, address: u64, word: *const c_void) {
-    // SAFETY: programs have this function from a queue pair that is there.
-    if word.is_null() || !unsafe { was_made_for(qp, WITH_ATOMIC_WRITE) } {
+    if word.is_null() {
         // SAFETY: as for `set`.
         return unsafe { refuse(qp) };
     }
@@ -208,19 +227,13 @@ unsafe extern "C" fn flush(
     // SAFETY: as for `set`.
     unsafe {
         match placements {
-            1..=3 if level <= 1 && was_made_for(qp, WITH_FLUSH) => {
+            1..=3 if level <= 1 => {
                 let remote = Remote { address, key };
                 add(qp, Operation::Flush { remote, length, needs });
             }
             _ => refuse(qp),
         }
     }
-}
-
-/// Whether the program asked for an operation when it created the queue pair.
-unsafe fn was_made_for(qp: *mut ibv_qp_ex, operation: u64) -> bool {
-    // SAFETY: by the callers' contract.
-    unsafe { own(qp) }.is_some_and(|own| own.operations & operation != 0)
 }
 
 /// Lets the requests of this list fail.
@@ -235,7 +248,7 @@ unsafe extern "C" fn set_ud_addr(qp: *mut ibv_qp_ex, ah: *mut ibv_ah, number: u3
     // SAFETY: programs have this function from a queue pair that is there.
     let Some(own) = (unsafe { own(qp) }) else { return };
     // SAFETY: a program that names an address handle has it.
-    let to = unsafe { destination(ah, number, key) };
+    let to = unsafe { destination(ah, (*qp).qp_base.pd, number, key) };
     let act = || {
         WORK.with_borrow_mut(|work| {
             let (requests, code) = work.entry(own.number).or_default();
