@@ -1,5 +1,6 @@
 //! `litmus nic`.
 
+mod counts;
 mod hosts;
 mod lines;
 mod power;
@@ -7,17 +8,16 @@ mod trace;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{BufWriter, ErrorKind, Write};
+use std::io::{BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
-
-use clap::{Args, Subcommand, ValueEnum};
-use serde_json::Value as Json;
 
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::output::Failure;
 use crate::terminal::Terminal;
+use clap::{Args, Subcommand, ValueEnum};
+use counts::Counts;
 
 /// Start a verbs program on a NIC in software, as weak as the models allow
 ///
@@ -64,7 +64,7 @@ pub struct Arguments {
     #[arg(long)]
     ethernet: bool,
     /// Only programs in the same network reach each other
-    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true, value_parser = network)]
     network: String,
     #[command(flatten)]
     hosts: hosts::HostOptions,
@@ -134,6 +134,15 @@ fn fault(name: &str) -> Result<String, String> {
     }
 }
 
+/// A name that fits into those of sockets.
+fn network(name: &str) -> Result<String, String> {
+    const MOST: usize = 64;
+    match name.len() {
+        0..=MOST => Ok(name.to_owned()),
+        length => Err(format!("expected at most {MOST} bytes, found {length}")),
+    }
+}
+
 /// Starts the command, and waits for it.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     match &arguments.action {
@@ -162,7 +171,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
             return Exit::Unknown;
         }
     };
-    let counts = match Counts::new() {
+    let counts = match Counts::new(&library) {
         Ok(counts) => counts,
         Err(error) => {
             terminal.err(&format!("error: cannot make a temporary folder: {error}\n"));
@@ -229,6 +238,15 @@ fn random_seed() -> u64 {
     time.map_or(0, |time| u64::from(time.subsec_nanos()) ^ u64::from(std::process::id()) << 32)
 }
 
+/// A path before those that a variable has.
+fn joined(mut first: OsString, name: &str) -> OsString {
+    if let Some(known) = std::env::var_os(name).filter(|known| !known.is_empty()) {
+        first.push(OsStr::new(":"));
+        first.push(known);
+    }
+    first
+}
+
 fn set_environment(
     command: &mut Command,
     arguments: &Arguments,
@@ -236,12 +254,9 @@ fn set_environment(
     counts: &Counts,
     seed: u64,
 ) {
-    let mut preload = library.as_os_str().to_owned();
-    if let Some(known) = std::env::var_os("LD_PRELOAD").filter(|known| !known.is_empty()) {
-        preload.push(OsStr::new(":"));
-        preload.push(known);
-    }
-    command.env("LD_PRELOAD", preload);
+    command.env("LD_PRELOAD", joined(library.as_os_str().to_owned(), "LD_PRELOAD"));
+    // The loader knows the library by `libibverbs.so.1` alone, and some programs open `libibverbs.so`.
+    command.env("LD_LIBRARY_PATH", joined(counts.libraries().into_os_string(), "LD_LIBRARY_PATH"));
     command.env("LITMUS_NIC_PRESET", preset_name(arguments.preset));
     command.env("LITMUS_NIC_SEED", seed.to_string());
     command.env("LITMUS_NIC_DEVICES", arguments.devices.to_string());
@@ -267,6 +282,11 @@ fn set_environment(
 fn library(given: Option<&Path>) -> Result<PathBuf, String> {
     let found = find_library(given)?;
     let shown = found.display();
+    // The loader only warns of a file that it cannot use, and a program would run on other devices.
+    let is_nic = is_nic(&found).map_err(|error| format!("cannot read {shown}: {error}"))?;
+    if !is_nic {
+        return Err(format!("{shown}: expected libnic.so of this project, found another file"));
+    }
     let path = found.as_os_str().as_encoded_bytes();
     if path.iter().any(|byte| matches!(byte, b' ' | b':')) {
         return Err(format!(
@@ -275,6 +295,16 @@ fn library(given: Option<&Path>) -> Result<PathBuf, String> {
         ));
     }
     Ok(found)
+}
+
+/// Whether a file is the NIC's library. It has functions of both libibverbs and librdmacm; their names are near
+/// the beginning.
+fn is_nic(path: &Path) -> std::io::Result<bool> {
+    const NAMES: [&[u8]; 2] = [b"\0ibv_get_device_list\0", b"\0rdma_create_event_channel\0"];
+    let mut bytes = Vec::new();
+    File::open(path)?.take(64 * 1024).read_to_end(&mut bytes)?;
+    let has = |name: &[u8]| bytes.windows(name.len()).any(|window| window == name);
+    Ok(NAMES.into_iter().all(has))
 }
 
 fn find_library(given: Option<&Path>) -> Result<PathBuf, String> {
@@ -287,8 +317,9 @@ fn find_library(given: Option<&Path>) -> Result<PathBuf, String> {
     let folder = own.ok().and_then(|path| path.parent().map(Path::to_owned)).unwrap_or_default();
     let places = [folder.join(NAME), folder.join("../lib/litmus").join(NAME)];
     places.iter().find_map(|place| place.canonicalize().ok()).ok_or_else(|| {
+        let release = if cfg!(debug_assertions) { "" } else { " --release" };
         format!(
-            "{NAME} is not in {}: build it with `cargo build -p nic`, or give it with --library",
+            "{NAME} is not in {}: build it with `cargo build{release} -p nic`, or give it with --library",
             folder.display()
         )
     })
@@ -356,128 +387,5 @@ impl Traced {
             }
             Err(unreadable) => Failure::unwritable(&unreadable.path, unreadable.why).tell(terminal),
         }
-    }
-}
-
-/// The folder in which each process leaves what its NIC did. It is removed in the end, or, if this command
-/// was killed, by the next one.
-struct Counts {
-    folder: PathBuf,
-    /// Locked, as long as this command runs.
-    _locked: Option<File>,
-}
-
-/// What the names of such folders begin with. The number of the process and a random one follow.
-const COUNTS: &str = "litmus-nic-";
-
-/// Removes the folders of commands that were killed: their processes are gone, and so are their locks. (A
-/// process that cannot be seen from here may be there all the same, in another container.)
-fn sweep(parent: &Path) {
-    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let name = name.to_str().and_then(|name| name.strip_prefix(COUNTS)?.split_once('-'));
-        let Some((process, random)) = name else { continue };
-        let is_one = process.parse::<u32>().is_ok() && u64::from_str_radix(random, 16).is_ok();
-        if is_one
-            && !Path::new("/proc").join(process).exists()
-            && File::open(entry.path()).is_ok_and(|folder| folder.try_lock().is_ok())
-        {
-            drop(std::fs::remove_dir_all(entry.path()));
-        }
-    }
-}
-
-impl Counts {
-    fn new() -> std::io::Result<Self> {
-        let name = format!("{COUNTS}{}-{:x}", std::process::id(), random_seed());
-        let folder = std::env::temp_dir().join(name);
-        executor::temporary::private_folder(&folder)?;
-        let locked = File::open(&folder).ok().filter(|folder| folder.try_lock().is_ok());
-        sweep(&std::env::temp_dir());
-        Ok(Self { folder, _locked: locked })
-    }
-
-    /// Whether a process asked the connection manager for devices.
-    fn wanted_manager(&self) -> bool {
-        self.folder.join("librdmacm").exists()
-    }
-
-    /// What all processes have done, up to the seed.
-    fn summary(&self) -> String {
-        let files = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        // Others are being written.
-        let files = files
-            .map(|file| file.path())
-            .filter(|path| path.extension() == Some(OsStr::new("json")));
-        let texts = files.filter_map(|path| std::fs::read(path).ok());
-        let all: Vec<Json> = texts.filter_map(|text| serde_json::from_slice(&text).ok()).collect();
-        if all.is_empty() {
-            return "nobody sent anything · ".to_owned();
-        }
-        let sum = |name: &str| all.iter().filter_map(|one| one[name].as_u64()).sum::<u64>();
-        let part = |name: &str, what: &str| match sum(name) {
-            0 => None,
-            1 => Some(format!("1 {what}")),
-            count if what.ends_with("sh") => Some(format!("{count} {what}es")),
-            count => Some(format!("{count} {what}s")),
-        };
-        let requests = [
-            ("writes", "write"),
-            ("sends", "send"),
-            ("reads", "read"),
-            ("atomics", "atomic"),
-            ("flushes", "flush"),
-        ];
-        let weak = [
-            ("delays", "delay"),
-            ("early_sources", "early source read"),
-            ("early_writes", "early write"),
-            ("early_reads", "early read"),
-            ("relaxed", "relaxed write"),
-            ("torn", "torn read or write"),
-            ("failures", "failed request"),
-            ("faults", "fault"),
-        ];
-        let join = |list: &[(&str, &str)]| {
-            let parts = list.iter().filter_map(|(name, what)| part(name, what));
-            parts.collect::<Vec<_>>().join(", ")
-        };
-        let processes = if all.len() == 1 {
-            "1 process".to_owned()
-        } else {
-            format!("{} processes", all.len())
-        };
-        let parts = [processes, join(&requests), join(&weak)];
-        parts.iter().filter(|part| !part.is_empty()).map(|part| format!("{part} · ")).collect()
-    }
-}
-
-impl Drop for Counts {
-    fn drop(&mut self) {
-        // What stays behind is in the folder for temporary files.
-        drop(std::fs::remove_dir_all(&self.folder));
-    }
-}
-
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_what_a_killed_command_left_is_removed() {
-        let parent = std::env::temp_dir().join(format!("litmus-sweep-{}", std::process::id()));
-        // No process has that number.
-        let [killed, elsewhere] = ["litmus-nic-4294967295-1f", "litmus-nic-4294967295-2f"];
-        let running = format!("litmus-nic-{}-1f", std::process::id());
-        let kept = [elsewhere, &running, "litmus-nic-trace-4294967295", "litmus-nic-4294967295-x"];
-        for name in kept.iter().chain([&killed]) {
-            std::fs::create_dir_all(parent.join(name).join("hosts")).expect("it can be made");
-        }
-        let locked = File::open(parent.join(elsewhere)).expect("it can be opened");
-        locked.lock().expect("nobody else has it");
-        sweep(&parent);
-        assert!(!parent.join(killed).exists());
-        assert!(kept.iter().all(|name| parent.join(name).exists()));
-        std::fs::remove_dir_all(&parent).expect("it can be removed");
     }
 }

@@ -20,10 +20,10 @@ pub struct Arguments {
     #[arg(value_name = "TRACE")]
     trace: PathBuf,
     /// Only steps around a time, in microseconds
-    #[arg(long, value_name = "US")]
+    #[arg(long, value_name = "US", value_parser = microseconds)]
     at: Option<f64>,
     /// How far from that time, in microseconds
-    #[arg(long, value_name = "US", default_value_t = 20.0, requires = "at")]
+    #[arg(long, value_name = "US", default_value_t = 20.0, requires = "at", value_parser = microseconds)]
     within: f64,
     /// Only requests that reach a byte of memory, as any process names it
     #[arg(long, value_name = "HEX", value_parser = address)]
@@ -31,6 +31,11 @@ pub struct Arguments {
     /// Only requests of a queue pair
     #[arg(long, value_name = "N", value_parser = queue_pair)]
     queue_pair: Option<u32>,
+}
+
+fn microseconds(text: &str) -> Result<f64, String> {
+    let read = text.parse().ok().filter(|time: &f64| time.is_finite() && *time >= 0.0);
+    read.ok_or_else(|| format!("expected microseconds, found {text}"))
 }
 
 fn address(text: &str) -> Result<u64, String> {
