@@ -297,8 +297,8 @@ fn library(given: Option<&Path>) -> Result<PathBuf, String> {
     Ok(found)
 }
 
-/// Whether a file is the NIC's library. It has functions of both libibverbs and librdmacm; their names are near
-/// the beginning.
+/// Whether a file is the NIC's library. It has functions of libibverbs and librdmacm, with names near its
+/// beginning.
 fn is_nic(path: &Path) -> std::io::Result<bool> {
     const NAMES: [&[u8]; 2] = [b"\0ibv_get_device_list\0", b"\0rdma_create_event_channel\0"];
     let mut bytes = Vec::new();

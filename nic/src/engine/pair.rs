@@ -186,8 +186,8 @@ pub struct Responder {
     pub session: Option<u32>,
     /// The requests in the order in which they were sent: the part of the peer's `pipe` that is at this end.
     pub arrived: VecDeque<Arrived>,
-    /// Whether the requester sends nothing again in this session. Then a message is lost for which there is no
-    /// receive request, with all that is behind it.
+    /// Whether the requester sends nothing again in this session. Then a message is lost without a receive
+    /// request, with all that is behind it.
     pub has_ended: bool,
     /// wbR: the pending remote writes.
     pub wb_remote: VecDeque<RemoteEntry>,

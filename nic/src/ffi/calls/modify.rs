@@ -59,7 +59,7 @@ pub fn port_at(config: &Config, ah: &ibv_ah_attr) -> Option<(u32, u16)> {
     device::find(config, gid, ah.dlid)
 }
 
-/// Whether the values of the attributes are valid. `own` is the queue pair's port, if the address must name it.
+/// Whether the values of the attributes are valid. `own`: the queue pair's port, if the address must name it.
 fn sound(config: &Config, device: u16, attr: &ibv_qp_attr, mask: u32, own: Option<u8>) -> bool {
     let has = |bit| mask & bit != 0;
     let port = |number: u8| device::port_number(config, device, u32::from(number)).is_some();
