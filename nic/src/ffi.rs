@@ -11,6 +11,7 @@ mod abi;
 mod calls;
 mod cancel;
 mod host;
+mod loader;
 mod manager;
 mod objects;
 mod paths;

@@ -18,7 +18,7 @@ use crate::keys::Keys;
 use crate::queues::{Channel, lock};
 use crate::random::Random;
 use crate::trace::Trace;
-use crate::transport::{INDEX_BITS, Transport};
+use crate::transport::{Exchanged, INDEX_BITS, Transport};
 
 /// How many rules are applied before another thread can lock the engine.
 const BATCH: usize = 64;
@@ -59,6 +59,8 @@ pub struct Nic {
     core: Mutex<Core>,
     start: Instant,
     callers: AtomicUsize,
+    /// Whether a call of the program has changed something since the last round.
+    called: AtomicBool,
     rung: Mutex<Vec<u32>>,
     asleep: AtomicBool,
     /// When a thread of the program last worked for the NIC, in nanoseconds. It may have left work for later.
@@ -158,6 +160,7 @@ fn start() -> Option<&'static Nic> {
         core: Mutex::new(Core { engine: Engine::new(node), transport }),
         start: Instant::now(),
         callers: AtomicUsize::new(0),
+        called: AtomicBool::new(false),
         rung: Mutex::new(Vec::new()),
         asleep: AtomicBool::new(false),
         helped: AtomicU64::new(0),
@@ -182,7 +185,10 @@ impl Nic {
     /// Calls `act` with the engine, for a call of the program.
     pub fn with<T>(&self, act: impl FnOnce(&mut Engine) -> T) -> T {
         self.callers.fetch_add(1, Ordering::SeqCst);
-        let result = act(&mut lock(&self.core).engine);
+        let mut core = lock(&self.core);
+        let result = act(&mut core.engine);
+        self.called.store(true, Ordering::SeqCst);
+        drop(core);
         self.callers.fetch_sub(1, Ordering::SeqCst);
         self.wake();
         result
@@ -251,8 +257,9 @@ impl Nic {
     /// Receives messages, applies rules, and sends messages.
     fn round(&self, core: &mut Core) -> Round {
         let Core { engine, transport } = core;
-        let (heard, gone) = transport.exchange();
-        let some = !heard.is_empty();
+        self.called.store(false, Ordering::SeqCst);
+        let Exchanged { messages: heard, gone, met } = transport.exchange();
+        let some = met || !heard.is_empty();
         engine.node.now = self.now();
         for queue_pair in std::mem::take(&mut *lock(&self.rung)) {
             engine.wake(queue_pair);
@@ -290,7 +297,9 @@ impl Nic {
         self.sleeps_long.store(nanoseconds > WHILE_HELPED, Ordering::SeqCst);
         let is_helped = self.now() < self.helped.load(Ordering::SeqCst) + RECENT;
         let longest = if is_helped { WHILE_HELPED } else { LONGEST };
-        if lock(&self.rung).is_empty() && self.callers.load(Ordering::SeqCst) == 0 {
+        let is_called =
+            self.called.load(Ordering::SeqCst) || self.callers.load(Ordering::SeqCst) > 0;
+        if !is_called && lock(&self.rung).is_empty() {
             let mut fds = lock(&self.core).transport.fds();
             fds.push((self.bell.fd(), false));
             if wait(&fds, Some(nanoseconds.min(longest))).last() == Some(&true) {

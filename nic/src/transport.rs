@@ -110,6 +110,16 @@ impl Names {
     }
 }
 
+/// What came from other processes.
+pub struct Exchanged {
+    /// Their messages.
+    pub messages: Vec<Message>,
+    /// Which of them are gone.
+    pub gone: Vec<Gone>,
+    /// Whether a new one has come. A thread that sleeps does not listen to it yet.
+    pub met: bool,
+}
+
 impl Transport {
     /// Takes a free place in the network, and listens there.
     ///
@@ -185,8 +195,8 @@ impl Transport {
         Ok(stream)
     }
 
-    /// Writes and reads as much as possible. Returns the messages, and what is gone.
-    pub fn exchange(&mut self) -> (Vec<Message>, Vec<Gone>) {
+    /// Writes and reads as much as possible.
+    pub fn exchange(&mut self) -> Exchanged {
         let mut ready = wait(&self.fds(), Some(0)).into_iter();
         let knocks = ready.next().unwrap_or(false);
         for stream in self.outgoing.values_mut().filter(|_| ready.next().unwrap_or(false)) {
@@ -202,11 +212,13 @@ impl Transport {
         for stream in self.incoming.iter_mut().filter(|_| ready.next().unwrap_or(false)) {
             stream.hear(self.host, &mut messages);
         }
+        let known = self.incoming.len();
         while knocks && let Ok((socket, _)) = self.listener.accept() {
             if same_user(socket.as_fd()) && socket.set_nonblocking(true).is_ok() {
                 self.incoming.push(Stream::new(socket));
             }
         }
+        let met = self.incoming.len() > known;
         for stream in self.outgoing.values_mut() {
             stream.flush();
         }
@@ -231,7 +243,7 @@ impl Transport {
             gone.extend(stream.broken.then_some(end(*place)));
             !stream.broken
         });
-        (messages, gone)
+        Exchanged { messages, gone, met }
     }
 
     /// Writes as much as possible.
@@ -366,7 +378,9 @@ impl Stream {
 
 #[cfg(test)]
 mod tests {
-    use super::{BRIDGE, GREETING, Gone, INDEX_BITS, Names, PLACES, Transport, place_of};
+    use super::{
+        BRIDGE, Exchanged, GREETING, Gone, INDEX_BITS, Names, PLACES, Transport, place_of,
+    };
     use crate::config::Config;
     use crate::wire::{Address, Body, Message};
 
@@ -394,14 +408,14 @@ mod tests {
         let mut heard = Vec::new();
         while heard.is_empty() {
             one.exchange();
-            heard = two.exchange().0;
+            heard = two.exchange().messages;
         }
         assert_eq!(heard, [message]);
         one.send(Message { to, from, session: 6, body: Body::Welcome });
         one.flush();
         let place = one.place;
         drop(one);
-        let (last, gone) = two.exchange();
+        let Exchanged { messages: last, gone, .. } = two.exchange();
         let end = Gone::Process(0, place);
         assert_eq!((last.len(), gone), (1, vec![end]), "it is gone, and was heard to the end");
     }
@@ -423,7 +437,7 @@ mod tests {
         }
         for _ in 0..10 {
             one.exchange();
-            assert!(two.exchange().0.is_empty());
+            assert!(two.exchange().messages.is_empty());
         }
     }
 
@@ -452,7 +466,7 @@ mod tests {
         drop(bridge);
         let (mut heard, mut gone) = (Vec::new(), Vec::new());
         while gone.len() < 3 {
-            let (more, ended) = one.exchange();
+            let Exchanged { messages: more, gone: ended, .. } = one.exchange();
             heard.extend(more);
             gone.extend(ended);
         }

@@ -171,7 +171,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
             return Exit::Unknown;
         }
     };
-    let counts = match Counts::new(&library) {
+    let counts = match Counts::new() {
         Ok(counts) => counts,
         Err(error) => {
             terminal.err(&format!("error: cannot make a temporary folder: {error}\n"));
@@ -238,15 +238,6 @@ fn random_seed() -> u64 {
     time.map_or(0, |time| u64::from(time.subsec_nanos()) ^ u64::from(std::process::id()) << 32)
 }
 
-/// A path before those that a variable has.
-fn joined(mut first: OsString, name: &str) -> OsString {
-    if let Some(known) = std::env::var_os(name).filter(|known| !known.is_empty()) {
-        first.push(OsStr::new(":"));
-        first.push(known);
-    }
-    first
-}
-
 fn set_environment(
     command: &mut Command,
     arguments: &Arguments,
@@ -254,9 +245,12 @@ fn set_environment(
     counts: &Counts,
     seed: u64,
 ) {
-    command.env("LD_PRELOAD", joined(library.as_os_str().to_owned(), "LD_PRELOAD"));
-    // The loader knows the library by `libibverbs.so.1` alone, and some programs open `libibverbs.so`.
-    command.env("LD_LIBRARY_PATH", joined(counts.libraries().into_os_string(), "LD_LIBRARY_PATH"));
+    let mut preload = library.as_os_str().to_owned();
+    if let Some(known) = std::env::var_os("LD_PRELOAD").filter(|known| !known.is_empty()) {
+        preload.push(OsStr::new(":"));
+        preload.push(known);
+    }
+    command.env("LD_PRELOAD", preload);
     command.env("LITMUS_NIC_PRESET", preset_name(arguments.preset));
     command.env("LITMUS_NIC_SEED", seed.to_string());
     command.env("LITMUS_NIC_DEVICES", arguments.devices.to_string());

@@ -16,7 +16,10 @@ pub fn fail(pair: &mut Pair, node: &mut Node) {
     match pair.requester.pipe.front() {
         // All earlier requests have succeeded, so this one keeps its own status.
         Some(entry) if failed(entry) => requester::answer(pair, node, 0),
-        _ => flush(pair, node),
+        _ => {}
+    }
+    if pair.state != State::Error {
+        flush(pair, node);
     }
 }
 
@@ -41,7 +44,7 @@ pub fn fail_sends(pair: &mut Pair, node: &mut Node) {
 
 /// Flushes requests that have begun.
 fn flush_begun(pair: &mut Pair, node: &Node) {
-    pair.requester.sent = 0;
+    (pair.requester.sent, pair.requester.carried, pair.requester.fetching) = (0, 0, 0);
     for entry in take(&mut pair.requester.pipe) {
         let completion = Some(pair.completion(&entry.request, Status::Flushed, 0));
         let notice = LocalEntry::Notice { number: entry.number, completion, due: node.now };

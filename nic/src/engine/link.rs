@@ -92,12 +92,13 @@ pub fn receive(pair: &mut Pair, node: &mut Node, message: Message) {
                 // Nobody waits for the answers to the last session's requests. One of them may hold A(n).
                 life::settle(pair, node);
                 pair.responder.session = Some(message.session);
-                pair.responder.has_ended = false;
                 pair.responder.arrived.clear();
                 if pair.state == State::ReadyToReceive {
                     node.events.push((pair.number, Event::Established));
                 }
             }
+            // It has not sent a request yet, even if the link to its host was lost meanwhile.
+            pair.responder.has_ended &= !ready;
             node.outbox.push(reply(&message, body));
         }
         Body::Ended => {
@@ -111,7 +112,7 @@ pub fn receive(pair: &mut Pair, node: &mut Node, message: Message) {
                 && pair.responder.session == Some(message.session);
             if known && !pair.responder.has_ended {
                 arrival::arrive(pair, node, number, request);
-            } else if !known {
+            } else {
                 let (to, from, session) = (message.from, message.to, message.session);
                 node.outbox.push(Message { to, from, session, body: Body::Absent });
             }

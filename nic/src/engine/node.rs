@@ -160,6 +160,12 @@ impl Node {
         true
     }
 
+    /// Writes bytes to an address of this process.
+    pub fn write(&mut self, host: u64, bytes: &[u8]) {
+        self.memory.write(host, bytes);
+        self.stale.forget();
+    }
+
     /// Writes bytes into local pieces, one after the other. Skips pieces whose region is gone.
     pub fn scatter(&mut self, domain: u32, sges: &[Sge], bytes: &[u8]) {
         let mut rest = bytes;
@@ -168,7 +174,7 @@ impl Node {
             if !piece.is_empty()
                 && let Some(host) = self.keys.local(domain, sge, true)
             {
-                self.memory.write(host, piece);
+                self.write(host, piece);
             }
             rest = after;
         }

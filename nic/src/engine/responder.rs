@@ -474,7 +474,7 @@ pub fn take_effect(pair: &Pair, node: &mut Node, number: u64, action: RemoteActi
         RemoteAction::Write { remote, bytes, atomic } => {
             let needs = if atomic { access::REMOTE_ATOMIC } else { 0 };
             if let Some(host) = node.keys.remote(pair.domain, remote, bytes.len() as u64, needs) {
-                node.memory.write(host, &bytes);
+                node.write(host, &bytes);
                 visible(node, remote.address, &bytes);
             }
             spare::give(bytes);

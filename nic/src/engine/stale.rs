@@ -21,7 +21,7 @@ pub struct Stale {
 impl Stale {
     /// How old copies become, at least, in nanoseconds.
     const AGE: u64 = 5_000;
-    /// The length of the largest region that is copied, in bytes.
+    /// How much is copied, in bytes: the first regions.
     const MOST: u64 = 1 << 20;
 
     /// Copies the regions again, if that was long ago.
@@ -30,13 +30,23 @@ impl Stale {
             return;
         }
         self.made = now;
-        let small = keys.all().filter(|(_, region)| region.length <= Self::MOST);
+        let mut room = Self::MOST;
+        let small = keys.all().filter(|(_, region)| {
+            let left = room.checked_sub(region.length);
+            room = left.unwrap_or(room);
+            left.is_some()
+        });
         let copy = |(key, region): (u32, &crate::keys::Region)| {
             let mut bytes = vec![0; region.length as usize];
             memory.read(region.host, &mut bytes);
             (key, bytes)
         };
         self.copies = small.map(copy).collect();
+    }
+
+    /// The NIC has written something, and knows that it is there.
+    pub fn forget(&mut self) {
+        self.copies.clear();
     }
 
     /// Replaces what was read of these pieces by what they held before. Returns whether that differs.

@@ -26,7 +26,7 @@ use crate::wire::Address;
 
 use super::mood::Mood;
 use super::node::{Event, Memory, Node};
-use super::pair::{Pair, Path, Requester, Responder};
+use super::pair::{Pair, Path, Requester, Responder, Stage};
 use super::stale::Stale;
 use super::{Engine, Round, life};
 

@@ -171,7 +171,6 @@ pub fn page_size() -> u64 {
 }
 
 /// Whether a whole range is mapped, and writable if requested.
-///
 pub fn mapped(start: u64, length: u64, writes: bool) -> bool {
     let Some(end) = start.checked_add(length) else { return false };
     let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else {
@@ -203,12 +202,20 @@ pub fn mapped(start: u64, length: u64, writes: bool) -> bool {
 
 /// Whether a whole range is mapped, with whatever rights. It needs no file, of which too many may be open.
 fn is_there(start: u64, end: u64) -> bool {
-    let first = start - start % page_size();
-    let length = (end - first) as usize;
-    let mut pages = vec![0_u8; length.div_ceil(page_size() as usize)];
-    let place = ptr::without_provenance_mut(first as usize);
-    // SAFETY: it accesses nothing there, and there is a byte for each page.
-    unsafe { libc::mincore(place, length, pages.as_mut_ptr()) == 0 }
+    let mut pages = [0_u8; 256];
+    let step = pages.len() * page_size() as usize;
+    let mut at = (start - start % page_size()) as usize;
+    while at < end as usize {
+        let length = step.min(end as usize - at);
+        // SAFETY: it accesses nothing there, and there is a byte for each page.
+        let code =
+            unsafe { libc::mincore(ptr::without_provenance_mut(at), length, pages.as_mut_ptr()) };
+        if code != 0 {
+            return false;
+        }
+        at += length;
+    }
+    true
 }
 
 /// The memory of this process. Callers have checked a key before each access, so the program has registered

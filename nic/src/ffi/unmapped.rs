@@ -115,7 +115,9 @@ fn mend(address: u64, wrong: Wrong) -> bool {
     let (is_mended, what) = match wrong {
         Wrong::Unmapped => (put_page(at, size), "unmapped"),
         Wrong::Protected => (unprotect(at, size), "protected"),
-        Wrong::BehindFile => (replace_page(at, size), "cut off its file"),
+        Wrong::BehindFile => {
+            (replace_page(at, size), "without its page (a shorter file, or a full one)")
+        }
     };
     if is_mended && !SAID.swap(true, Ordering::Relaxed) {
         say("litmus nic: memory was ");
@@ -128,9 +130,13 @@ fn mend(address: u64, wrong: Wrong) -> bool {
 const RIGHTS: c_int = libc::PROT_READ | libc::PROT_WRITE;
 const OWN: c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
 
+/// Makes a page accessible. A program with a handler of its own for that has protected it in order to know who
+/// accesses it, and so gets the signal.
 fn unprotect(page: *mut c_void, size: u64) -> bool {
-    // SAFETY: the memory is registered, and its page has only become more accessible.
-    unsafe { libc::mprotect(page, size as usize, RIGHTS) == 0 }
+    let before = before(libc::SIGSEGV).map_or(libc::SIG_DFL, |before| before.sa_sigaction);
+    // SAFETY: the memory is registered, and its page only becomes more accessible.
+    let may = |rights| unsafe { libc::mprotect(page, size as usize, rights) == 0 };
+    [libc::SIG_DFL, libc::SIG_IGN].contains(&before) && (may(RIGHTS) || may(libc::PROT_READ))
 }
 
 /// Maps a page of zeros in the place of one that cannot be accessed by anybody.
@@ -159,12 +165,16 @@ fn put_page(at: *mut c_void, size: u64) -> bool {
     true
 }
 
+/// What the program did about a signal before.
+fn before(signal: c_int) -> Option<&'static libc::sigaction> {
+    FAULTS.iter().find(|(known, _)| *known == signal)?.1.get()
+}
+
 /// Does about a signal what the program did before.
 fn as_before(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     type Plain = extern "C" fn(c_int);
     type Informed = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
-    let known = FAULTS.iter().find(|(known, _)| *known == signal);
-    let Some(before) = known.and_then(|(_, before)| before.get()) else { return };
+    let Some(before) = before(signal) else { return };
     // SAFETY: as in `on_fault`.
     let is_sent = unsafe { (*info).si_code } <= 0;
     match before.sa_sigaction {

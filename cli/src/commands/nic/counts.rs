@@ -42,22 +42,13 @@ impl Counts {
     ///
     /// # Errors
     /// It cannot be made.
-    pub fn new(library: &Path) -> std::io::Result<Self> {
+    pub fn new() -> std::io::Result<Self> {
         let name = format!("{COUNTS}{}-{:x}", std::process::id(), random_seed());
         let folder = std::env::temp_dir().join(name);
         executor::temporary::private_folder(&folder)?;
         let locked = File::open(&folder).ok().filter(|folder| folder.try_lock().is_ok());
         sweep(&std::env::temp_dir());
-        let counts = Self { folder, _locked: locked };
-        std::fs::create_dir(counts.libraries())?;
-        #[cfg(unix)]
-        std::os::unix::fs::symlink(library, counts.libraries().join("libibverbs.so"))?;
-        Ok(counts)
-    }
-
-    /// The folder in which the loader finds the library by another name.
-    pub fn libraries(&self) -> PathBuf {
-        self.folder.join("libraries")
+        Ok(Self { folder, _locked: locked })
     }
 
     /// Whether a process asked the connection manager for devices.

@@ -379,7 +379,7 @@ fn the_protocol_has_a_number_of_its_own() {
     let found = fnv1a(&[&bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()]);
     assert_eq!(
         (PROTOCOL, found),
-        (9, 12_186_985_469_728_810_847),
+        (10, 12_186_985_469_728_810_847),
         "raise PROTOCOL, and write both numbers here"
     );
 }

@@ -62,6 +62,23 @@ fn a_send_that_fails_flushes_the_sends_and_no_receive() {
 }
 
 #[test]
+fn a_queue_pair_that_fails_is_in_error_whatever_its_first_request_is() {
+    let mut world = world(1);
+    let key = std::mem::take(&mut world.key);
+    send(&mut world, 9);
+    while !matches!(
+        world.engine.look(5).and_then(|pair| pair.requester.pipe.front()).map(|entry| &entry.stage),
+        Some(Stage::Failed(_))
+    ) {
+        world.step();
+    }
+    world.key = key;
+    let (pair, node) = world.engine.pair(5).expect("it was added");
+    life::fail(pair, node);
+    assert_eq!(pair.state, State::Error);
+}
+
+#[test]
 fn a_datagram_that_does_not_fit_is_lost_or_an_error() {
     let mut lost = world(1);
     send(&mut lost, 9);

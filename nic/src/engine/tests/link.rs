@@ -93,6 +93,16 @@ fn a_message_that_waits_is_lost_with_its_sender_and_so_is_what_is_behind_it() {
 }
 
 #[test]
+fn a_link_that_broke_before_the_first_request_is_used_again() {
+    let mut world = World::new(1, None);
+    let (pair, _) = world.engine.pair(2).expect("there are four");
+    pair.responder.session = Some(0);
+    pair.responder.end();
+    world.put(1, 8, 0);
+    assert_eq!(world.wait(1).status, Status::Success);
+}
+
+#[test]
 fn nothing_behind_a_message_that_is_given_up_is_performed() {
     for seed in SEEDS {
         let mut world = World::new(seed, None);

@@ -333,12 +333,9 @@ unsafe extern "C" fn next_poll(cq: *mut ibv_cq_ex) -> c_int {
     // SAFETY: the program has the queue from `create_cq_ex`.
     let Some(own) = (unsafe { CqObject::own(cq.cast()) }) else { return libc::EINVAL };
     // SAFETY: as above.
-    if unsafe { next(cq, own) } {
-        return 0;
-    }
-    // SAFETY: as above.
-    wait(unsafe { (*cq).base.context });
-    libc::ENOENT
+    let found = unsafe { next(cq, own) };
+    // Others may wait for the end of this poll, so it does not wait.
+    if found { 0 } else { libc::ENOENT }
 }
 
 /// Takes the next completion. Returns false if there is none.

@@ -105,6 +105,8 @@ fn enter(pair: &mut Pair, node: &mut Node, state: State, tells: bool) {
         State::ReadyToSend if pair.state == State::ReadyToReceive => {
             pair.requester.session = node.random.next() as u32;
         }
+        // What was posted until now is flushed.
+        State::ReadyToSend if pair.state == State::SendQueueError => life::flush_sends(pair, node),
         State::SendQueueDrained => {
             // What was asked for before holds, until it has come.
             pair.tells_drained = tells || (pair.tells_drained && pair.state == state);

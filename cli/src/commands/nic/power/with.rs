@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use clap::{Args, Command};
-
-use crate::commands::{nic, run};
+use clap::CommandFactory;
 
 /// Options as in a shell, and the words that they are.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +22,7 @@ const OF_RUN: &[&str] =
 /// A quote that is not closed, no words, options that are set anyway, and what that command refuses.
 pub fn of_nic(text: &str) -> Result<Words, String> {
     let words = words(text, OF_NIC)?;
-    check::<nic::Arguments>("litmus nic", &words, "command")?;
+    check("nic", &words, "command")?;
     Ok(words)
 }
 
@@ -34,20 +32,23 @@ pub fn of_nic(text: &str) -> Result<Words, String> {
 /// As [`of_nic`].
 pub fn of_run(text: &str) -> Result<Words, String> {
     let words = words(text, OF_RUN)?;
-    check::<run::Arguments>("litmus run", &words, "paths")?;
+    check("run", &words, "paths")?;
     Ok(words)
 }
 
 /// Has a command's own parser read the options, before anything runs. `follows` is what comes after them.
-fn check<Options: Args>(name: &'static str, words: &Words, follows: &str) -> Result<(), String> {
-    let command = Options::augment_args(Command::new(name)).no_binary_name(true);
-    let all = words.words.iter().map(String::as_str).chain([follows]);
-    let matches = command.try_get_matches_from(all).map_err(|error| {
+fn check(name: &str, words: &Words, follows: &str) -> Result<(), String> {
+    let all = words.words.iter().map(String::as_str);
+    let all = ["litmus", name].into_iter().chain(all).chain([follows]);
+    let found = crate::Arguments::command().try_get_matches_from(all);
+    let name = format!("litmus {name}");
+    let matches = found.map_err(|error| {
         let text = error.to_string();
         let first = text.lines().next().unwrap_or_default();
         format!("{name}: {}", first.strip_prefix("error: ").unwrap_or(first))
     })?;
-    match matches.get_raw(follows).map_or(0, Iterator::count) {
+    let matches = matches.subcommand().map(|(_, matches)| matches);
+    match matches.and_then(|matches| matches.get_raw(follows)).map_or(0, Iterator::count) {
         1 => Ok(()),
         _ => Err(format!("{name}: expected options alone, found an argument beside them")),
     }
