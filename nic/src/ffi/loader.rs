@@ -1,5 +1,5 @@
-//! Programs that open libibverbs by themselves get this library. The loader knows it by `libibverbs.so.1`;
-//! by another name, or by a path, it would load the machine's library beside it, and their functions would mix.
+//! Programs that open libibverbs by themselves get this library. The loader knows it by `libibverbs.so.1`. By
+//! another name, or by a path, it would load the machine's library beside it, and functions would mix.
 
 use std::arch::naked_asm;
 use std::ffi::{CStr, c_char, c_int, c_void};

@@ -130,8 +130,8 @@ fn mend(address: u64, wrong: Wrong) -> bool {
 const RIGHTS: c_int = libc::PROT_READ | libc::PROT_WRITE;
 const OWN: c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
 
-/// Makes a page accessible. A program with a handler of its own for that has protected it in order to know who
-/// accesses it, and so gets the signal.
+/// Makes a page accessible. A program with its own handler protects pages to know who accesses them: it gets
+/// the signal.
 fn unprotect(page: *mut c_void, size: u64) -> bool {
     let before = before(libc::SIGSEGV).map_or(libc::SIG_DFL, |before| before.sa_sigaction);
     // SAFETY: the memory is registered, and its page only becomes more accessible.
