@@ -11,6 +11,8 @@ mod abi;
 mod calls;
 mod cancel;
 mod host;
+// A few lines of its assembly.
+#[cfg(target_arch = "x86_64")]
 mod loader;
 mod manager;
 mod objects;
