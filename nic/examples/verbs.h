@@ -81,13 +81,20 @@ static void join(struct ibv_qp *qp, struct ibv_qp *peer) {
     IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), "RTS");
 }
 
+/* A new connection: both ends, with this completion queue. */
+static void connect_both(struct ibv_cq *cq, struct ibv_qp **qp, struct ibv_qp **peer) {
+  *qp = make(cq);
+  *peer = make(cq);
+  join(*qp, *peer);
+  join(*peer, *qp);
+}
+
 /* A new connection: the queue pair to post to. Its completion queue is its own. */
 static inline struct ibv_qp *connection(void) {
   struct ibv_cq *cq = ibv_create_cq(context, 128, NULL, NULL, 0);
   check(cq != NULL, "ibv_create_cq");
-  struct ibv_qp *qp = make(cq), *peer = make(cq);
-  join(qp, peer);
-  join(peer, qp);
+  struct ibv_qp *qp, *peer;
+  connect_both(cq, &qp, &peer);
   return qp;
 }
 

@@ -46,9 +46,8 @@ static void loop(void) {
     struct ibv_comp_channel *channel = ibv_create_comp_channel(context);
     struct ibv_cq *cq = ibv_create_cq(context, 64, NULL, channel, 0);
     check(channel && cq, "ibv_create_cq");
-    struct ibv_qp *here = make(cq), *there = make(cq);
-    join(here, there);
-    join(there, here);
+    struct ibv_qp *here, *there;
+    connect_both(cq, &here, &there);
     double began = now();
     for (int one = 0; one < 8; one++) check(!request(here, IBV_WR_RDMA_READ, one, 8), "ibv_post_send");
     wait_for(channel, cq, 8);
@@ -66,9 +65,8 @@ static void channel(void) {
   struct ibv_comp_channel *channel = ibv_create_comp_channel(context);
   struct ibv_cq *cq = ibv_create_cq(context, 64, NULL, channel, 0);
   check(cq && !ibv_req_notify_cq(cq, 0), "ibv_create_cq");
-  struct ibv_qp *here = make(cq), *there = make(cq);
-  join(here, there);
-  join(there, here);
+  struct ibv_qp *here, *there;
+  connect_both(cq, &here, &there);
   check(!request(here, IBV_WR_RDMA_WRITE, 1, 8), "ibv_post_send");
   while (!is_readable(channel->fd)) {}
   region->rkey++;
@@ -108,9 +106,8 @@ static void pollers(void) {
   polled = ibv_create_cq_ex(context, &init);
   check(polled != NULL, "ibv_create_cq_ex");
   struct ibv_cq *cq = ibv_cq_ex_to_cq(polled);
-  struct ibv_qp *here = make(cq), *there = make(cq);
-  join(here, there);
-  join(there, here);
+  struct ibv_qp *here, *there;
+  connect_both(cq, &here, &there);
   pthread_t threads[2];
   for (int one = 0; one < 2; one++) pthread_create(&threads[one], NULL, poller, NULL);
   for (unsigned long id = 0; id < REQUESTS;) {

@@ -13,10 +13,9 @@ use super::{requester, responder};
 /// Puts the queue pair into the error state, for another reason than the failure of a request of its own.
 pub fn fail(pair: &mut Pair, node: &mut Node) {
     let failed = |entry: &Entry| matches!(entry.stage, Stage::Failed(_));
-    match pair.requester.pipe.front() {
-        // All earlier requests have succeeded, so this one keeps its own status.
-        Some(entry) if failed(entry) => requester::answer(pair, node, 0),
-        _ => {}
+    // All earlier requests have succeeded, so this one keeps its own status.
+    if pair.requester.pipe.front().is_some_and(failed) {
+        requester::answer(pair, node, 0);
     }
     if pair.state != State::Error {
         flush(pair, node);

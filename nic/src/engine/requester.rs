@@ -83,13 +83,13 @@ fn enabled_sending(pair: &Pair, node: &Node, steps: &mut Steps) {
 
 /// A get that may be sent before puts that have not read their sources, on a NIC with that fault.
 fn early_get(requester: &Requester) -> Option<usize> {
-    let waiting = |entry: &Entry| matches!(entry.stage, Stage::Put | Stage::Reading(_));
     for (index, entry) in requester.pipe.iter().enumerate().skip(requester.sent) {
         let is_read = matches!(entry.request.operation, Operation::Read { .. });
         match entry.stage {
             _ if entry.fence => return None,
             Stage::Get if is_read => return Some(index),
-            _ if waiting(entry) || is_sent(entry) => {}
+            Stage::Put | Stage::Reading(_) => {}
+            _ if is_sent(entry) => {}
             _ => return None,
         }
     }
