@@ -21,7 +21,7 @@ use self::shipped::is_shipped;
 use crate::allowed::{Allowed, Options, Question, undefined_calls};
 use crate::asking::{Refused, first_message};
 use crate::explain::{Explanation, Reason, explain};
-use crate::machine::{self, Ending};
+use crate::machine::{self, Ending, Trial};
 use crate::sequential;
 use crate::smt::solver::SolverKind;
 use crate::verdict::{self, Answered, Checked, Verdict};
@@ -51,12 +51,12 @@ pub(crate) const STATES_OF_AUTO: u64 = 1_000_000;
 /// 10 ms.
 const FEW_STATES: u64 = 20_000;
 /// How many bytes these may take: those of long programs are large, and take as much longer.
-const FEW_BYTES: u64 = 16 << 20;
+const FEW_BYTES: usize = 16 << 20;
 /// So many outcomes in these states, and all outcomes take smt longer than all states take the machine: an
 /// outcome by smt takes as long as some eight states, and later states show fewer new ones.
 const MANY_OUTCOMES: usize = 5000;
 /// How many bytes the states may take then.
-const MANY_BYTES: u64 = 512 << 20;
+const MANY_BYTES: usize = 512 << 20;
 
 impl Engine {
     /// Whether the machine is asked about loops that may exceed their bound.
@@ -134,6 +134,7 @@ impl<'a> Request<'a> {
         machine::Limits {
             states: self.max_states.unwrap_or(all.states),
             memory: memory.unwrap_or(all.memory),
+            trial: None,
             until: self.limits(),
         }
     }
@@ -225,9 +226,16 @@ pub fn ask(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, R
         Engine::Auto => auto(test, model, request),
         Engine::Axioms => axioms(test, model, request, None),
         Engine::Smt => by_smt(test, model, request),
-        Engine::Explore => explore(test, model, request).map(|found| of_machine(found, model)),
-        Engine::Both => both(by_smt(test, model, request), explore(test, model, request)),
+        Engine::Explore => {
+            of_all_states(test, model, request).map(|found| of_machine(found, model))
+        }
+        Engine::Both => both(by_smt(test, model, request), of_all_states(test, model, request)),
     }
+}
+
+/// What the machine shows in as many states as the user allows.
+fn of_all_states(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, Refusal> {
+    explore(test, model, request, request.machine_limits())
 }
 
 /// What is known if only verdicts were asked about.
@@ -307,39 +315,41 @@ pub fn explained<'q>(
 /// Explores few states first. If these are all, they are the answer. If they have many outcomes, it is
 /// quicker to go on than to ask smt. Otherwise the axioms are asked.
 fn auto(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, Refusal> {
-    let is_all = |found: &Found| found.allowed.complete.is_some();
-    match quickly(test, model, request) {
-        Some(soon) if is_all(&soon) => Ok(soon),
-        Some(soon) if soon.allowed.outcomes.len() >= MANY_OUTCOMES => {
-            many(test, model, request, soon)
+    if !is_asked_first(test, model) {
+        return axioms(test, model, request, None);
+    }
+    let limits = request.machine_limits();
+    let mut until = limits.until;
+    // Half of the time is for the axioms.
+    let halved = |end: Instant| Instant::now() + end.saturating_duration_since(Instant::now()) / 2;
+    until.deadline = until.deadline.map(halved);
+    let limits = machine::Limits {
+        states: request.max_states.unwrap_or(STATES_OF_AUTO),
+        memory: limits.memory.min(MANY_BYTES),
+        trial: Some(Trial { states: FEW_STATES, memory: FEW_BYTES, outcomes: MANY_OUTCOMES }),
+        until,
+    };
+    match explore(test, model, request, limits) {
+        Ok(soon) if soon.allowed.complete.is_some() => Ok(soon),
+        Ok(soon) if soon.allowed.outcomes.len() >= MANY_OUTCOMES => {
+            with_axioms(test, model, request, soon)
         }
-        soon => axioms(test, model, request, soon),
+        soon => axioms(test, model, request, soon.ok()),
     }
 }
 
-/// The answer where the machine has shown many outcomes soon: it goes on, and then the axioms are asked.
-fn many(test: &Test, model: &Model, request: &Request<'_>, soon: Found) -> Result<Found, Refusal> {
-    let mut limits = request.limits.clone();
-    // Half of the time is for the axioms.
-    let halved = |end: Instant| Instant::now() + end.saturating_duration_since(Instant::now()) / 2;
-    limits.deadline = limits.deadline.map(halved);
-    let memory = Some(request.memory.unwrap_or(MANY_BYTES).min(MANY_BYTES));
-    let longer = Request { memory, limits, ..request.clone() };
-    let Some(Ok(explored)) = at_length(test, model, &longer) else {
-        return axioms(test, model, request, Some(soon));
-    };
-    if explored.allowed.complete.is_some() {
-        return Ok(explored);
-    }
+/// The answer where the machine has shown many outcomes, and not all.
+fn with_axioms(
+    test: &Test,
+    model: &Model,
+    request: &Request<'_>,
+    explored: Found,
+) -> Result<Found, Refusal> {
     let found = match by_smt(test, model, request) {
         Err(Refusal::Unsupported(_)) => return Ok(explored),
         found => found?,
     };
-    let is_all = found.allowed.complete.is_some();
-    let found = both(Ok(found), Ok(explored))?;
-    let knows = is_all && found.disagreement.is_none();
-    let ending = if knows { ending(test, model, request, Some(soon)) } else { found.ending };
-    Ok(Found { ending, ..found })
+    both(Ok(found), Ok(explored))
 }
 
 /// The answer of the axioms. A loop that waits or tries again may go round for ever, and yet through few
@@ -365,31 +375,32 @@ fn axioms(
     }
 }
 
-/// What the machine shows in few states. It is asked only of the shipped models, which are known to agree
-/// with it.
-fn quickly(test: &Test, model: &Model, request: &Request<'_>) -> Option<Found> {
-    // Only the axioms' engine warns of executions that use an index which is out of range.
+/// Whether the machine is asked before the axioms: only of the shipped models, which are known to agree with
+/// it, and not where a program may use an index that is out of range: only the axioms' engine warns of that.
+fn is_asked_first(test: &Test, model: &Model) -> bool {
     let mut may_misuse = false;
     for thread in &test.program.threads {
         each(&thread.body, &mut |stmt| {
             may_misuse |= matches!(stmt.kind, StmtKind::OutOfRange { .. })
         });
     }
-    if may_misuse {
-        return None;
-    }
-    let at_most = |given: Option<u64>, few: u64| Some(given.map_or(few, |most| most.min(few)));
-    let max_states = at_most(request.max_states, FEW_STATES);
-    let memory = at_most(request.memory, FEW_BYTES);
-    let ask = || explore(test, model, &Request { max_states, memory, ..request.clone() });
-    is_shipped(model).then(ask)?.ok()
+    !may_misuse && is_shipped(model)
+}
+
+/// What the machine shows in few states.
+fn quickly(test: &Test, model: &Model, request: &Request<'_>) -> Option<Found> {
+    let limits = request.machine_limits();
+    let (states, memory) = (limits.states.min(FEW_STATES), limits.memory.min(FEW_BYTES));
+    let ask = || explore(test, model, request, machine::Limits { states, memory, ..limits });
+    is_asked_first(test, model).then(ask)?.ok()
 }
 
 /// What the machine of a shipped model shows in as many states as the user has time for; nothing of other
 /// models.
 fn at_length(test: &Test, model: &Model, request: &Request<'_>) -> Option<Result<Found, Refusal>> {
-    let max_states = request.max_states.or(Some(STATES_OF_AUTO));
-    let ask = || explore(test, model, &Request { max_states, ..request.clone() });
+    let limits = request.machine_limits();
+    let states = request.max_states.unwrap_or(STATES_OF_AUTO);
+    let ask = || explore(test, model, request, machine::Limits { states, ..limits });
     is_shipped(model).then(ask)
 }
 

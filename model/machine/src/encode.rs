@@ -6,39 +6,64 @@
 use lang::program::LocationId;
 
 use super::crash::Survivor;
-use super::footprint::{Footprints, bit};
+use super::footprint::{Access, Footprints, bit};
 use super::rules::Machine;
 use super::state::{Entry, Item, LocalEntry, RemoteWrite, Source, State};
+use super::stubborn::item_access;
 
 /// Marks values that nothing will read any more; they are written as 0. Two states that differ only in such
 /// values have the same outcomes, and their transitions lead to states that again differ only in such values.
 pub(super) struct Dead<'a> {
+    pub machine: &'a Machine,
     pub footprints: &'a Footprints,
+    /// [`super::past::Past`] keeps the values of observables that are decided.
+    pub keeps_past: bool,
 }
 
 impl Dead<'_> {
-    /// The locations whose values still matter: observed ones, and those that some instruction or entry may
-    /// read.
-    pub fn relevant(&self, state: &State) -> u64 {
-        let mut reads = self.footprints.observed;
+    /// The locations that some instruction or entry may read or write.
+    pub fn touched(&self, state: &State) -> Access {
+        let mut all = Access::default();
         for (index, thread) in state.threads.iter().enumerate() {
-            reads |= self.footprints.future(index, thread.pc).access.reads;
+            all = all.union(self.footprints.future(index, thread.pc).access);
             for entry in &thread.buffer {
-                reads |= item_reads(&entry.item);
+                all = all.union(item_access(self.machine, entry.pair, &entry.item).1);
             }
         }
-        for pair in &state.pairs {
+        for (index, pair) in state.pairs.iter().enumerate() {
             for entry in &pair.pipe {
-                reads |= item_reads(&entry.item);
+                all = all.union(item_access(self.machine, index, &entry.item).1);
             }
+            let remote = pair.remote.iter().filter_map(|write| write.target);
+            let local = pair.local.iter().filter_map(|entry| match entry {
+                LocalEntry::Write { target, .. } => Some(*target),
+                LocalEntry::Notice => None,
+            });
+            remote.chain(local).for_each(|target| all.writes |= bit(target.0));
         }
-        reads
+        all
+    }
+
+    /// The locations whose values still matter: those that may be read, and those that are observed and not
+    /// decided.
+    fn relevant(&self, state: &State) -> u64 {
+        let touched = self.touched(state);
+        let open = if self.keeps_past { touched.writes } else { u64::MAX };
+        touched.reads | self.footprints.observed & open
+    }
+
+    /// Whether the rest of its thread may use a register, or assign to it.
+    pub fn is_named(&self, state: &State, register: usize) -> bool {
+        let (_, thread) = self.footprints.registers[register];
+        let future = self.footprints.future(thread, state.threads[thread].pc);
+        (future.live | future.assigned) & bit(register) != 0
     }
 
     fn register(&self, state: &State, register: usize) -> bool {
         let (observed, thread) = self.footprints.registers[register];
-        let pc = state.threads[thread].pc;
-        !observed && self.footprints.future(thread, pc).live & bit(register) == 0
+        let future = self.footprints.future(thread, state.threads[thread].pc);
+        let is_open = !self.keeps_past || future.assigned & bit(register) != 0;
+        future.live & bit(register) == 0 && !(observed && is_open)
     }
 }
 

@@ -9,18 +9,20 @@ use lang::outcome::Outcome;
 use lang::program::{Program, ThreadId};
 use lang::source::Span;
 
-use super::describe::{describe, is_control};
 use super::encode::Dead;
 use super::fault::FaultSet;
 use super::footprint::Footprints;
 use super::limits::Limits;
+use super::past::Past;
 use super::progress::Graph;
 use super::reduce::Settled;
 use super::rma;
 use super::rules::{Effect, Machine, QUEUE_LIMIT, Transition, Variant, in_requests};
 use super::seen::StateSet;
 use super::state::State;
-use super::stubborn::{Part, Reduction};
+use super::steps::Steps;
+use super::stubborn::{Reduction, Step};
+use super::witness::Search;
 
 /// How much of the state space to leave out. Outcomes do not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -31,7 +33,7 @@ pub enum Effort {
     Eager,
     /// Additionally, only stubborn sets of the remaining steps are taken.
     Stubborn,
-    /// Additionally, values that nothing will read are left out.
+    /// Additionally, values that nothing will read are left out, or kept beside the states (`past`).
     #[default]
     Full,
 }
@@ -114,42 +116,12 @@ pub(super) struct Explorer<'a> {
     pub search: Option<Search>,
     /// Set when the caller asks from which states executions can end.
     pub graph: Option<Graph>,
+    /// What executions have shown, if states leave that out.
+    past: Option<Past>,
     pub steps_taken: Steps<'a>,
     key: Vec<u8>,
-    choices: Vec<Part>,
+    choices: Vec<Step>,
     found: Exploration,
-}
-
-/// The search for an outcome.
-pub(super) struct Search {
-    pub outcome: Outcome,
-    /// For each stored state, the state that it was reached from. The first state is its own parent.
-    pub parents: Vec<usize>,
-    /// The state that is being expanded.
-    pub current: usize,
-    /// Whether the outcome was reached from the current state.
-    pub reached: bool,
-}
-
-/// Counts steps, and describes them in words if `words` is set.
-pub(super) struct Steps<'a> {
-    machine: &'a Machine,
-    program: &'a Program,
-    pub count: u64,
-    pub words: Option<Vec<String>>,
-    /// Leaves out control steps: jumps, and assignments to variables that no program names.
-    pub brief: bool,
-}
-
-impl Steps<'_> {
-    fn note(&mut self, state: &State, transition: Transition) {
-        self.count += 1;
-        if let Some(words) = &mut self.words
-            && !(self.brief && is_control(self.program, self.machine, state, transition))
-        {
-            words.push(describe(self.program, self.machine, state, transition));
-        }
-    }
 }
 
 /// A callback that sees the state after each step. True stops the search.
@@ -169,19 +141,18 @@ impl<'a> Explorer<'a> {
         limits: Limits,
     ) -> Self {
         let program = &test.program;
+        let is_plain = !machine.faults.is_empty() || machine.crashes;
+        let effort = if is_plain { Effort::None } else { effort };
         Self {
             machine,
             footprints,
-            effort: if machine.faults.is_empty() && !machine.crashes {
-                effort
-            } else {
-                Effort::None
-            },
+            effort,
             limits,
             seen: StateSet::default(),
             stack: Vec::new(),
             search: None,
             graph: None,
+            past: if effort == Effort::Full { Past::new(machine) } else { None },
             steps_taken: Steps { machine, program, count: 0, words: None, brief: false },
             key: Vec::new(),
             choices: Vec::new(),
@@ -191,6 +162,15 @@ impl<'a> Explorer<'a> {
 
     /// Explores. Returns the reason if a limit stopped it.
     pub fn run(&mut self) -> Option<String> {
+        let stopped = self.run_from(self.machine.initial().clone());
+        if !self.past.as_ref().is_some_and(|past| past.is_full) {
+            return stopped;
+        }
+        // Some observable has too many values to be kept beside the states.
+        self.past = None;
+        self.graph = self.graph.as_ref().map(|_| Graph::default());
+        (self.seen, self.found) = (StateSet::default(), Exploration::default());
+        self.stack.clear();
         self.run_from(self.machine.initial().clone())
     }
 
@@ -205,6 +185,9 @@ impl<'a> Explorer<'a> {
         while let Some(number) = self.stack.pop() {
             if let Some(graph) = &mut self.graph {
                 graph.current = Some(number);
+            }
+            if let Some(past) = &mut self.past {
+                past.begins_in(Some(number));
             }
             if let Some(search) = &mut self.search {
                 if search.reached {
@@ -255,9 +238,9 @@ impl<'a> Explorer<'a> {
         }
         let mut choices = std::mem::take(&mut self.choices);
         self.choose(reduction, &mut choices);
-        for part in &choices {
+        for step in &choices {
             next.assign(state);
-            if self.step(next, part)? {
+            if self.step(next, step)? {
                 self.arrive(next, reduction)?;
                 if done(self, next) {
                     break;
@@ -310,7 +293,7 @@ impl<'a> Explorer<'a> {
         self.machine.settle(state, &mut |state, transition| steps.note(state, transition))
     }
 
-    fn choose(&self, reduction: &mut Reduction, choices: &mut Vec<Part>) {
+    fn choose(&self, reduction: &mut Reduction, choices: &mut Vec<Step>) {
         choices.clear();
         if self.effort == Effort::Eager {
             choices.extend(reduction.all());
@@ -320,10 +303,10 @@ impl<'a> Explorer<'a> {
     }
 
     /// Takes one step. Returns whether the execution still counts.
-    fn step(&mut self, state: &mut State, part: &Part) -> Result<bool, String> {
+    fn step(&mut self, state: &mut State, step: &Step) -> Result<bool, String> {
         let steps = &mut self.steps_taken;
         let log = &mut |state: &State, transition| steps.note(state, transition);
-        match self.machine.apply_part(state, part, log) {
+        match self.machine.apply_step(state, step, log) {
             Effect::Continue => Ok(true),
             Effect::AssumeFailed => {
                 self.does_not_count();
@@ -373,10 +356,14 @@ impl<'a> Explorer<'a> {
 
     fn store(&mut self, state: &State) {
         self.key.clear();
-        let dead = Dead { footprints: self.footprints };
-        let dead = (self.effort == Effort::Full).then_some(&dead);
-        self.machine.encode(state, dead, &mut self.key);
+        let (machine, footprints) = (self.machine, self.footprints);
+        let dead = Dead { machine, footprints, keeps_past: self.past.is_some() };
+        let is_full = self.effort == Effort::Full;
+        machine.encode(state, is_full.then_some(&dead), &mut self.key);
         let (number, is_new) = self.seen.insert(&self.key);
+        if let Some(past) = &mut self.past {
+            past.leads_to(number, state, &dead);
+        }
         if let Some(graph) = &mut self.graph {
             graph.leads_to(number, is_new);
         }
@@ -411,7 +398,10 @@ impl<'a> Explorer<'a> {
             return;
         }
         if self.machine.is_final(state) {
-            self.shows(self.machine.outcome(state));
+            match &mut self.past {
+                Some(past) => past.ends(state),
+                None => self.shows(self.machine.outcome(state)),
+            }
             if let Some(graph) = &mut self.graph {
                 graph.ends();
             }
@@ -439,11 +429,20 @@ impl<'a> Explorer<'a> {
         if let Some(graph) = &mut self.graph {
             graph.current = None;
         }
+        if let Some(past) = &mut self.past {
+            past.begins_in(None);
+        }
     }
 
     /// Takes the results so far. `stopped` is the reason if a limit was reached.
     pub fn take_found(&mut self, stopped: Option<String>) -> Exploration {
         let mut found = std::mem::take(&mut self.found);
+        let mut stopped = stopped;
+        if let Some(past) = &self.past {
+            let (outcomes, reason) = past.outcomes(&self.limits);
+            found.outcomes = outcomes;
+            stopped = stopped.or(reason);
+        }
         found.states = self.seen.len() as u64;
         found.transitions = self.steps_taken.count;
         found.complete = stopped.is_none();
@@ -456,14 +455,28 @@ impl<'a> Explorer<'a> {
         &self.stack
     }
 
-    fn limit(&self, number: usize) -> Option<String> {
+    fn limit(&mut self, number: usize) -> Option<String> {
+        if self.past.as_ref().is_some_and(|past| past.is_full) {
+            return Some("an observable has too many values".to_owned()); // `run` begins again
+        }
         if self.seen.len() as u64 > self.limits.states {
             return Some(format!("more than {} states", self.limits.states));
         }
         let graph = self.graph.as_ref().map_or(0, Graph::memory);
         let outcomes = self.machine.memory_of(self.found.outcomes.len());
-        if self.seen.memory() + graph + outcomes > self.limits.memory {
+        let past = self.past.as_ref().map_or(0, Past::memory);
+        let memory = self.seen.memory() + graph + past + outcomes;
+        if memory > self.limits.memory {
             return Some(format!("states need more than {}", Size(self.limits.memory as u64)));
+        }
+        if self.limits.trial.is_some() {
+            let (past, until) = (&self.past, self.limits.clone());
+            let found = || self.found.outcomes.len();
+            let shown = || past.as_ref().map_or_else(found, |past| past.count(&until));
+            let given_up = self.limits.ends_trial(self.seen.len() as u64, memory, shown);
+            if given_up.is_some() {
+                return given_up;
+            }
         }
         // Reading the clock costs about as much as a small state, so it is read only now and then.
         if !number.is_multiple_of(64) {

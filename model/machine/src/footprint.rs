@@ -31,6 +31,8 @@ pub(super) struct Future {
     pub polls: u64,
     /// The registers whose current value it may use.
     pub live: u64,
+    /// The registers that it may assign to.
+    pub assigned: u64,
 }
 
 /// The [`Future`]s of a program, and what its outcomes show.
@@ -112,6 +114,7 @@ fn futures(thread: &ThreadCode, machine: &Machine, exact: bool) -> Vec<Future> {
                         access: one.access.union(other.access),
                         polls: one.polls | other.polls,
                         live: one.live | other.live,
+                        assigned: one.assigned | other.assigned,
                     }
                 }
                 _ => futures[pc + 1],
@@ -131,9 +134,11 @@ fn add(
     machine: &Machine,
     exact: bool,
 ) {
-    // An assignment ends a register's life only if no other register shares its bit.
     let mut define = |register: Option<RegisterId>| {
-        if let (Some(register), true) = (register, exact) {
+        let Some(register) = register else { return };
+        future.assigned |= bit(register.0);
+        // An assignment ends a register's life only if no other register shares its bit.
+        if exact {
             future.live &= !bit(register.0);
         }
     };

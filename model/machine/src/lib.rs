@@ -20,6 +20,7 @@ mod footprint;
 mod history;
 mod limits;
 mod needs;
+mod past;
 mod progress;
 mod queue_pair;
 mod random;
@@ -30,6 +31,7 @@ mod seen;
 mod serial;
 mod simulate;
 pub mod state;
+mod steps;
 mod stubborn;
 mod witness;
 
@@ -38,7 +40,7 @@ pub use describe::describe;
 pub use explore::{Blocked, Effort, Exploration, explore, explore_with};
 pub use fault::{FAULTS, Fault, FaultInfo, FaultSet};
 pub use history::{Histories, Timed};
-pub use limits::Limits;
+pub use limits::{Limits, Trial};
 pub use progress::{
     Ending, Place, Places, Stuck, always_ends, explore_to_ends, may_wait, never_comes_back,
     progress, why_nothing,

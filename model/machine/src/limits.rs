@@ -1,6 +1,6 @@
 //! When an exploration gives up.
 
-use lang::limits;
+use lang::limits::{self, Size};
 
 /// When to give up.
 #[derive(Clone, Debug)]
@@ -9,18 +9,48 @@ pub struct Limits {
     pub states: u64,
     /// The most bytes that stored states may take.
     pub memory: usize,
+    /// What an exploration has to show to go on.
+    pub trial: Option<Trial>,
     /// The limits that all engines share: time, memory, and a request to stop.
     pub until: limits::Limits,
 }
 
+/// What an exploration has to show at first: with fewer outcomes, it gives up.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial {
+    /// After so many stored states.
+    pub states: u64,
+    /// After so many bytes of stored states.
+    pub memory: usize,
+    /// The least number of outcomes.
+    pub outcomes: usize,
+}
+
 impl Default for Limits {
-    /// 50 million states, 4 GiB.
+    /// 50 million states, 4 GiB, no trial.
     fn default() -> Self {
-        Self { states: 50_000_000, memory: 4 << 30, until: limits::Limits::default() }
+        let until = limits::Limits::default();
+        Self { states: 50_000_000, memory: 4 << 30, trial: None, until }
     }
 }
 
 impl Limits {
+    /// Why an exploration gives up at the end of its trial, if that is now and it has failed. `outcomes`
+    /// counts what it has shown.
+    pub fn ends_trial(
+        &mut self,
+        states: u64,
+        memory: usize,
+        outcomes: impl FnOnce() -> usize,
+    ) -> Option<String> {
+        let is_over = |trial: &mut Trial| states > trial.states || memory > trial.memory;
+        let trial = self.trial.take_if(is_over)?;
+        (outcomes() < trial.outcomes).then(|| match states > trial.states {
+            true => format!("more than {} states", trial.states),
+            false => format!("states need more than {}", Size(trial.memory as u64)),
+        })
+    }
+
     /// The limit that stored states exceed, if they do; `bytes` is the size of one.
     pub fn exceeded_by(&self, states: usize, bytes: usize) -> Option<String> {
         if states as u64 > self.states {

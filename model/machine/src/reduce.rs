@@ -82,7 +82,7 @@ use compiler::code::Instruction;
 use super::queue_pair::{Ahead, has_receive};
 use super::rules::{Agent, Effect, Machine, Transition, Variant};
 use super::state::{Entry, Item, Kind, KindSet, Source, State};
-use super::stubborn::Part;
+use super::stubborn::Step;
 
 /// How many steps of one thread are taken at once before the search continues. A loop that touches no memory
 /// never ends.
@@ -237,14 +237,14 @@ impl Machine {
     }
 
     /// Takes a step that touches memory, from a settled state.
-    pub(super) fn apply_part(&self, state: &mut State, part: &Part, log: Log<'_>) -> Effect {
-        let mut step = |state: &mut State, transition| {
+    pub(super) fn apply_step(&self, state: &mut State, step: &Step, log: Log<'_>) -> Effect {
+        let mut take = |state: &mut State, transition| {
             log(state, transition);
             self.apply(state, transition)
         };
-        let effect = step(state, part.transition);
-        match (effect, part.through) {
-            (Effect::Continue, Some(agent)) => step(state, Transition { agent, slot: 0 }),
+        let effect = take(state, step.transition);
+        match (effect, step.through) {
+            (Effect::Continue, Some(agent)) => take(state, Transition { agent, slot: 0 }),
             _ => effect,
         }
     }

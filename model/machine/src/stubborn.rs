@@ -11,10 +11,18 @@ use super::reduce::UNSENT;
 use super::rules::{Agent, Machine, Transition, Variant};
 use super::state::{Entry, Item, Kind, LocalEntry, RemoteWrite, State};
 
+/// A step that touches memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub transition: Transition,
+    /// The buffer that the write passes on its way to memory in the same step.
+    pub through: Option<Agent>,
+}
+
 /// A part of the machine that takes one step at a time, and what it may touch.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
-    pub transition: Transition,
+struct Part {
+    transition: Transition,
     status: Status,
     /// What its next step touches.
     now: Access,
@@ -22,8 +30,8 @@ pub(super) struct Part {
     later: Access,
     /// For a store buffer: what its RDMA operations alone may touch.
     operations: Access,
-    /// The buffer that the write passes on its way to memory in the same step.
-    pub through: Option<Agent>,
+    /// As in [`Step`].
+    through: Option<Agent>,
     /// A mask of other parts whose order with this part's next step matters for reasons other than memory.
     overtaken: u64,
     /// The further slots at which it is enabled, as a mask.
@@ -71,11 +79,10 @@ impl Part {
     }
 
     /// Its steps, one for each slot.
-    fn steps(self) -> impl Iterator<Item = Self> {
-        std::iter::once(self).chain(indices(self.further).map(move |slot| {
-            let transition = Transition { slot, ..self.transition };
-            Self { transition, ..self }
-        }))
+    fn steps(&self) -> impl Iterator<Item = Step> + use<> {
+        let Self { transition, through, further, .. } = *self;
+        let step = move |slot| Step { transition: Transition { slot, ..transition }, through };
+        std::iter::once(transition.slot).chain(indices(further)).map(step)
     }
 }
 
@@ -103,13 +110,13 @@ impl Reduction {
     }
 
     /// Every enabled step.
-    pub fn all(&self) -> impl Iterator<Item = Part> + '_ {
+    pub fn all(&self) -> impl Iterator<Item = Step> + '_ {
         let enabled = self.parts.iter().filter(|part| part.status == Status::Enabled);
-        enabled.flat_map(|part| part.steps())
+        enabled.flat_map(Part::steps)
     }
 
     /// Adds the steps of a small stubborn set to `steps`. Adds none only if no step is enabled.
-    pub fn choose(&mut self, footprints: &Footprints, steps: &mut Vec<Part>) {
+    pub fn choose(&mut self, footprints: &Footprints, steps: &mut Vec<Step>) {
         if self.parts.len() > MAX_PARTS {
             return steps.extend(self.all());
         }
@@ -406,7 +413,7 @@ fn buffer_of_writes(agent: Agent, head: u64, all: u64) -> Part {
 }
 
 /// What an entry's next step touches, and what all its remaining steps may touch.
-fn item_access(machine: &Machine, pair: usize, item: &Item) -> (Access, Access) {
+pub(super) fn item_access(machine: &Machine, pair: usize, item: &Item) -> (Access, Access) {
     let write = |writes| Access { writes, ..Access::default() };
     let now = match item {
         Item::Write { target, .. }

@@ -4,7 +4,7 @@ use compiler::code::CompileError;
 use lang::Test;
 use lang::outcome::Outcome;
 
-use super::explore::{Effort, Explorer, Search};
+use super::explore::{Effort, Explorer};
 use super::fault::FaultSet;
 use super::footprint::Footprints;
 use super::limits::Limits;
@@ -21,6 +21,17 @@ pub enum Witness {
     None,
     /// A limit was reached first. The text names it.
     Unknown(String),
+}
+
+/// The search for an outcome.
+pub(super) struct Search {
+    pub outcome: Outcome,
+    /// For each stored state, the state that it was reached from. The first state is its own parent.
+    pub parents: Vec<usize>,
+    /// The state that is being expanded.
+    pub current: usize,
+    /// Whether the outcome was reached from the current state.
+    pub reached: bool,
 }
 
 /// An execution with a given outcome.

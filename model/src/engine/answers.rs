@@ -31,7 +31,12 @@ pub fn by_smt(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found
     Ok(Found { allowed, by: Engine::Smt, ..Found::default() })
 }
 
-pub fn explore(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, Refusal> {
+pub fn explore(
+    test: &Test,
+    model: &Model,
+    request: &Request<'_>,
+    limits: machine::Limits,
+) -> Result<Found, Refusal> {
     if !request.libraries().used(&test.program).is_empty() {
         let message = "specifications of libraries have no operational machine; \
                        --inline explores their implementations";
@@ -45,7 +50,6 @@ pub fn explore(test: &Test, model: &Model, request: &Request<'_>) -> Result<Foun
         let message = format!("the model `{}` names an unknown machine `{machine}`", model.name);
         return Err(Refusal::Unsupported(message));
     };
-    let limits = request.machine_limits();
     let until = limits.until.clone();
     let (found, ending) = until
         .within(|| machine::explore_to_ends(test, variant, limits))

@@ -71,10 +71,14 @@ fn few_states_are_explored_and_else_the_axioms_are_asked() {
     assert_eq!(asked(text, "verbs", Request::default()).by, Engine::Smt);
 }
 
-/// One thread with k writes and two with k reads each, all of one location.
+/// One thread with k writes and two with k reads each, all of one location. What was read is used in the end,
+/// so states differ in it.
 fn reads(k: usize) -> String {
     let line = |i| format!("x := {} | a{i} := x | b{i} := x\n", i + 1);
-    format!("litmus RD{k}\nmodel tso\n\nx = 0 | |\n-----\n{}", (0..k).map(line).collect::<String>())
+    let lines: String = (0..k).map(line).collect();
+    let sum = |name: &str| (0..k).map(|i| format!("{name}{i}")).collect::<Vec<_>>().join(" + ");
+    let last = format!(" | a := {} | b := {}\n", sum("a"), sum("b"));
+    format!("litmus RD{k}\nmodel tso\n\nx = 0 | |\n-----\n{lines}{last}")
 }
 
 /// Five writes have more states than are explored at first, and as many outcomes.
@@ -85,10 +89,11 @@ fn the_machine_goes_on_where_it_shows_an_outcome_in_each_state() {
     assert!(many.allowed.complete.is_some());
     // With few states allowed, the axioms know the rest.
     let few = |states| Request { max_states: Some(states), ..Request::default() };
-    let late = asked(&reads(5), "tso", few(30_000));
-    assert_eq!((late.by, late.allowed.outcomes), (Engine::Both, many.allowed.outcomes));
+    let late = asked(&reads(5), "tso", few(22_000));
+    assert_eq!(late.by, Engine::Both);
+    assert!(late.allowed.outcomes == many.allowed.outcomes);
     assert!(late.allowed.complete.is_some());
-    let four = asked(&reads(4), "tso", few(4000));
+    let four = asked(&reads(4), "tso", few(1000));
     assert_eq!((four.by, four.allowed.outcomes.len()), (Engine::Smt, 4900));
 }
 

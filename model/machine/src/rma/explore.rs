@@ -17,7 +17,7 @@ const LOOK: u64 = 1024;
 /// # Errors
 /// Fails for statements that are not part of coreRMA, and for accesses that are not atomic: for these, the
 /// machine would show numbers where the model has ⊤.
-pub fn explore(test: &Test, rules: Rules, limits: Limits) -> Result<Exploration, CompileError> {
+pub fn explore(test: &Test, rules: Rules, mut limits: Limits) -> Result<Exploration, CompileError> {
     let machine = Machine::new(test, rules)?;
     if let Some(span) = machine.non_atomic {
         return Err(CompileError::Unsupported { span, statement: "X.n".to_owned() });
@@ -37,7 +37,8 @@ pub fn explore(test: &Test, rules: Rules, limits: Limits) -> Result<Exploration,
             continue;
         }
         if (seen.len() as u64).is_multiple_of(LOOK) {
-            stopped = stopped.or_else(|| exceeded(&limits, seen.len(), &state));
+            let outcomes = found.outcomes.len();
+            stopped = stopped.or_else(|| exceeded(&mut limits, (seen.len(), outcomes), &state));
             if stopped.is_some() {
                 break;
             }
@@ -67,10 +68,16 @@ pub fn explore(test: &Test, rules: Rules, limits: Limits) -> Result<Exploration,
 }
 
 /// The limit that is reached, if one is.
-fn exceeded(limits: &Limits, states: usize, state: &State) -> Option<String> {
+fn exceeded(
+    limits: &mut Limits,
+    (states, outcomes): (usize, usize),
+    state: &State,
+) -> Option<String> {
     let size = size_of::<State>()
         + 8 * (state.memory.len() + state.registers.len())
         + 64 * state.threads.len();
     let stored = limits.exceeded_by(states + 1, size);
-    stored.or_else(|| limits.until.reached().map(|reached| reached.to_string()))
+    stored
+        .or_else(|| limits.ends_trial(states as u64, states * size, || outcomes))
+        .or_else(|| limits.until.reached().map(|reached| reached.to_string()))
 }

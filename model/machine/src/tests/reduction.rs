@@ -156,6 +156,27 @@ fn with_words() {
     }
 }
 
+/// Values that are kept beside the states, and programs with too many observables or values for that.
+#[test]
+fn with_pasts_of_any_size() {
+    let writes = (1..=17).map(|value| format!("x := {value}"));
+    let writes: String = writes.collect::<Vec<_>>().join("; ");
+    for registers in [2, 31, 32] {
+        let names: Vec<String> = (2..=registers).map(|index| format!("r{index}")).collect();
+        let rest: String = names.iter().map(|name| format!("; {name} := a + 7")).collect();
+        let body = format!("{writes} | a := x{rest}; b := x");
+        let test = test("x = 0 | ", &body, &format!("a, b, {}", names.join(", ")));
+        let found = [Effort::Stubborn, Effort::Full].map(|effort| {
+            explore_with(&test, Variant::Tso, FaultSet::NONE, effort, Limits::default()).unwrap()
+        });
+        assert!(found[0].complete && found[0].outcomes.len() == 171, "{registers}");
+        assert_eq!(found[0].outcomes, found[1].outcomes, "{registers}");
+        // 18 values need five bits.
+        let is_kept = found[1].states < found[0].states;
+        assert_eq!(is_kept, (registers + 1) * 5 <= 128, "{registers}");
+    }
+}
+
 /// Orders that a wrong reduction would lose, and that random programs of this size seldom have.
 #[test]
 fn rare_orders() {
