@@ -162,7 +162,7 @@ impl<'a> Session<'a> {
         let mut evaluation = Evaluation::new(plan, Facts::all_events(plan));
         evaluation.bound(skeleton);
         let known = Known {
-            forced: plan::forced(plan, &evaluation, &axioms),
+            forced: plan::forced(plan, &axioms),
             undefined_reads: evaluation.members(plan.undefined_reads),
             undefined_writes: evaluation.members(plan.undefined_writes),
         };

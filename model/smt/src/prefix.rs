@@ -10,11 +10,10 @@
 
 use std::collections::BTreeSet;
 
-use lang::cat::model::{AxiomKind, Base, Model, Type};
+use lang::cat::model::{AxiomKind, Model, Type};
 use skeleton::{Event, Skeleton, Stamp, Value};
 
 use super::plan::{NodeIndex, Op, Plan, bounds};
-use super::theory::{Evaluation, Facts};
 use crate::relation::Relation;
 
 /// What is known about the nodes of a plan.
@@ -35,11 +34,10 @@ impl<'a> Shape<'a> {
     /// Analyses the nodes of a plan.
     pub fn new(plan: &'a Plan, skeleton: &'a Skeleton) -> Self {
         let count = plan.nodes.len();
-        let values = Evaluation::new(plan, Facts::all_events(plan));
         let mut shape = Self {
             plan,
             skeleton,
-            at_most: bounds::at_most(plan, skeleton, &values, |_| true),
+            at_most: bounds::at_most(plan, skeleton, |_| true),
             grows: vec![true; count],
             is_stable: vec![false; count],
             is_set: vec![false; count],
@@ -72,8 +70,8 @@ impl<'a> Shape<'a> {
 
     fn set(&self, node: NodeIndex) -> bool {
         match &self.plan.nodes[node].op {
-            Op::Static(base) => base.ty() == Type::Set || *base == Base::Identity,
-            Op::Universe | Op::Empty | Op::Complement(Type::Set, _) => true,
+            Op::Constant(_) => self.at_most[node].is_within(&Relation::identity(self.plan.size)),
+            Op::Empty | Op::Complement(Type::Set, _) => true,
             Op::Domain(_) | Op::Range(_) => true,
             Op::Union(all) => all.iter().all(|operand| self.is_set[*operand]),
             Op::Intersection(a, b) => self.is_set[*a] || self.is_set[*b],
@@ -153,7 +151,6 @@ impl<'a> Shape<'a> {
     /// from, and on what it reads or answers for. If there is such an order, returns the pairs for which
     /// every prefix with the second event also has the first, if that one happens.
     pub fn causes(&self, model: &Model) -> Option<Relation> {
-        let values = Evaluation::new(self.plan, Facts::all_events(self.plan));
         let orders: Vec<Order> = model
             .axioms
             .iter()
@@ -163,7 +160,7 @@ impl<'a> Shape<'a> {
                 AxiomKind::Irreflexive => self.is_transitive(**node),
                 AxiomKind::Empty => false,
             })
-            .map(|(_, node)| self.order(*node, &values))
+            .map(|(_, node)| self.order(*node))
             .collect();
         let suffices = |order: &Order, turns| self.suffices(order, &orders, &self.needed(turns));
         // An axiom that orders everything a thread does in order is an order in time: a prefix ends at some
@@ -253,7 +250,7 @@ impl<'a> Shape<'a> {
     }
 
     /// What an axiom's relation contains in every consistent execution.
-    fn order(&self, axiom: NodeIndex, values: &Evaluation<'_>) -> Order {
+    fn order(&self, axiom: NodeIndex) -> Order {
         let size = self.plan.size;
         let empty = || Relation::empty(size);
         let mut order = Order { fixed: empty(), reads_from: empty(), polls_from: false };
@@ -268,8 +265,8 @@ impl<'a> Shape<'a> {
                 Op::Recursive(_) => open.extend(self.plan.body(node)),
                 Op::PollsFrom => order.polls_from = true,
                 _ => {
-                    order.fixed.unite(&self.kept(node, values, false));
-                    order.reads_from.unite(&self.kept(node, values, true));
+                    order.fixed.unite(&self.kept(node, false));
+                    order.reads_from.unite(&self.kept(node, true));
                 }
             }
         }
@@ -278,10 +275,12 @@ impl<'a> Shape<'a> {
 
     /// The pairs that a node relates whenever both events happen; with `reads`, whenever also rf relates
     /// them.
-    fn kept(&self, node: NodeIndex, values: &Evaluation<'_>, reads: bool) -> Relation {
-        let kept = |node: &NodeIndex| self.kept(*node, values, reads);
+    fn kept(&self, node: NodeIndex, reads: bool) -> Relation {
+        let kept = |node: &NodeIndex| self.kept(*node, reads);
+        if let Some(constant) = self.plan.constant(node) {
+            return constant.clone();
+        }
         match &self.plan.nodes[node].op {
-            _ if self.plan.nodes[node].is_local => values.value(node).clone(),
             Op::ReadsFrom if reads => bounds::reads_from(self.skeleton),
             Op::Union(all) => {
                 let mut union = Relation::empty(self.plan.size);
@@ -308,8 +307,8 @@ impl<'a> Shape<'a> {
                 let (from, to) = (kept(a), kept(b));
                 Relation::from_fn(self.plan.size, |x, y| from.contains(x, x) && to.contains(y, y))
             }
-            Op::Domain(inner) => self.with_partners(&self.kept(*inner, values, false)),
-            Op::Range(inner) => self.with_partners(&self.kept(*inner, values, false).inverse()),
+            Op::Domain(inner) => self.with_partners(&self.kept(*inner, false)),
+            Op::Range(inner) => self.with_partners(&self.kept(*inner, false).inverse()),
             // With a set on one side, there is no middle event that might be missing.
             Op::Sequence(a, b) if self.is_set[*a] || self.is_set[*b] => kept(a).then(&kept(b)),
             _ => Relation::empty(self.plan.size),

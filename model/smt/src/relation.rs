@@ -6,7 +6,7 @@
 use lang::limits;
 
 /// A relation over `0..size`.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
 pub struct Relation {
     size: usize,
     /// The number of 64-bit words in each row.
@@ -42,6 +42,15 @@ impl Relation {
     pub fn identity(size: usize) -> Self {
         let mut relation = Self::empty(size);
         (0..size).for_each(|element| relation.insert(element, element));
+        relation
+    }
+
+    /// The identity on the elements for which `is_in` is true: a set.
+    pub fn set(size: usize, is_in: impl Fn(usize) -> bool) -> Self {
+        let mut relation = Self::empty(size);
+        (0..size)
+            .filter(|element| is_in(*element))
+            .for_each(|element| relation.insert(element, element));
         relation
     }
 

@@ -6,12 +6,11 @@
 
 mod reasons;
 
-use lang::cat::model::Type;
 use lang::limits;
 use skeleton::Skeleton;
 
 use super::cnf::Lit;
-use super::plan::{NodeIndex, Op, Plan, bounds};
+use super::plan::{NodeIndex, Op, Plan, apply, bounds};
 use crate::relation::Relation;
 
 /// The facts of a candidate execution, from which all relations follow.
@@ -55,10 +54,9 @@ pub trait Literals {
 pub struct Evaluation<'p> {
     plan: &'p Plan,
     facts: Facts,
+    /// The row that has the events that happen.
+    happening: Vec<u64>,
     values: Vec<Relation>,
-    /// By node: the value when all events happen, for nodes that are local (see
-    /// [`super::plan::Node::is_local`]).
-    unrestricted: Vec<Option<Relation>>,
     /// For each recursive name and pair: the iteration that found the pair, from 1; 0 if none did.
     /// `size * size` numbers for each name.
     stages: Vec<Vec<u32>>,
@@ -72,11 +70,6 @@ impl<'p> Evaluation<'p> {
     pub fn new(plan: &'p Plan, facts: Facts) -> Self {
         let mut evaluation = Self::of_all_events(plan);
         evaluation.statics();
-        for (node, value) in evaluation.values.iter().enumerate() {
-            if plan.nodes[node].is_local {
-                evaluation.unrestricted[node] = Some(value.clone());
-            }
-        }
         evaluation.update(facts);
         evaluation
     }
@@ -84,7 +77,7 @@ impl<'p> Evaluation<'p> {
     /// Finds what nodes relate at most, which explanations need.
     pub fn bound(&mut self, skeleton: &Skeleton) {
         let nodes = &self.plan.nodes;
-        self.at_most = bounds::at_most(self.plan, skeleton, self, |node| nodes[node].is_needed);
+        self.at_most = bounds::at_most(self.plan, skeleton, |node| nodes[node].is_needed);
     }
 
     /// Whether no node relates more than its bound says.
@@ -119,19 +112,15 @@ impl<'p> Evaluation<'p> {
     /// An evaluation without values. Nodes that are not needed then take no memory.
     fn of_all_events(plan: &'p Plan) -> Self {
         let names = plan.groups.iter().map(|group| group.bodies.len()).sum();
+        let facts = Facts::all_events(plan);
         Self {
             plan,
-            facts: Facts::all_events(plan),
+            happening: facts.executed.members(),
+            facts,
             values: vec![Relation::default(); plan.nodes.len()],
-            unrestricted: vec![None; plan.nodes.len()],
             stages: vec![Vec::new(); names],
             at_most: Vec::new(),
         }
-    }
-
-    /// The node's value when all events happen, if the node is local.
-    pub fn unrestricted(&self, node: NodeIndex) -> Option<&Relation> {
-        self.unrestricted[node].as_ref()
     }
 
     /// The facts of the current candidate.
@@ -169,14 +158,10 @@ impl<'p> Evaluation<'p> {
     }
 
     fn statics(&mut self) {
-        let executed = self.facts.executed.members();
+        self.happening = self.facts.executed.members();
         for node in 0..self.plan.nodes.len() {
-            if !self.plan.nodes[node].is_static {
-                continue;
-            }
-            match &self.unrestricted[node] {
-                Some(value) => self.values[node].set_restricted(value, &executed),
-                None => self.compute(node),
+            if self.plan.nodes[node].is_static && self.plan.nodes[node].is_needed {
+                self.compute(node);
             }
         }
     }
@@ -223,54 +208,20 @@ impl<'p> Evaluation<'p> {
     }
 
     fn compute_into(&self, result: &mut Relation, node: NodeIndex) {
-        let value = |node: &NodeIndex| &self.values[*node];
-        let size = self.plan.size;
         let executed = &self.facts.executed;
         match &self.plan.nodes[node].op {
-            Op::Static(base) => *result = self.plan.base(*base).restricted_to(executed),
+            Op::Constant(_) => match self.plan.constant(node) {
+                Some(value) => result.set_restricted(value, &self.happening),
+                None => result.clear(self.plan.size),
+            },
             Op::ReadsFrom => result.clone_from(&self.facts.reads_from),
             Op::PollsFrom => result.clone_from(&self.facts.polls_from),
             Op::Choice(choice) => match self.facts.choices.get(*choice) {
                 Some(order) => result.clone_from(order),
-                None => result.clear(size),
+                None => result.clear(self.plan.size),
             },
             // Names are set by the iteration over their group.
-            Op::Empty | Op::Recursive(_) => result.clear(size),
-            Op::Universe => result.clone_from(executed),
-            Op::Union(all) => {
-                result.clear(size);
-                all.iter().for_each(|operand| result.unite(value(operand)));
-            }
-            Op::Intersection(a, b) => {
-                result.clone_from(value(a));
-                result.intersect(value(b));
-            }
-            Op::Difference(a, b) => {
-                result.clone_from(value(a));
-                result.subtract(value(b));
-            }
-            Op::Complement(ty, a) => {
-                match ty {
-                    Type::Set => result.clone_from(executed),
-                    Type::Relation => result.set_product(executed, executed),
-                }
-                result.subtract(value(a));
-            }
-            Op::Product(a, b) => result.set_product(value(a), value(b)),
-            Op::Sequence(a, b) => result.set_sequence(value(a), value(b)),
-            Op::Inverse(a) => result.set_inverse(value(a)),
-            Op::Plus(a) => {
-                result.clone_from(value(a));
-                result.close();
-            }
-            Op::Domain(a) => {
-                result.clear(size);
-                value(a).pairs().for_each(|(from, _)| result.insert(from, from));
-            }
-            Op::Range(a) => {
-                result.clear(size);
-                value(a).pairs().for_each(|(_, to)| result.insert(to, to));
-            }
+            op => apply(op, result, executed, |node| &self.values[node]),
         }
     }
 }

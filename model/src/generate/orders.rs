@@ -56,7 +56,7 @@ impl Ordered {
         let body = &shape.threads.first()?.body;
         let happens: Vec<bool> = skeleton.events.iter().map(|event| happens(event, body)).collect();
         let size = skeleton.events.len();
-        let executed = Relation::from_fn(size, |a, b| a == b && happens[a]);
+        let executed = Relation::set(size, |event| happens[event]);
         let polls = polls_from(&skeleton)?;
         let choices = orientations(&plan, &executed)?;
         let facts = |polls_from: &Relation, choices: &Vec<Relation>| Facts {

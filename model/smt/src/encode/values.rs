@@ -260,7 +260,15 @@ impl Values {
             for writer in &writers {
                 let write = skeleton.event(*writer);
                 let Some(written) = write.written else { continue };
-                let taken = if writers.len() == 1 { happens } else { cnf.variable() };
+                let own_value = (happens == Lit::TRUE && undefined == Lit::FALSE)
+                    .then(|| self.own_value(skeleton, *writer, &writers))
+                    .flatten()
+                    .and_then(|own| self.domain(value).listed(own));
+                let taken = match own_value {
+                    _ if writers.len() == 1 => happens,
+                    Some(shown) => shown,
+                    None => cnf.variable(),
+                };
                 cnf.implies(&[taken], &[self.guard(write.guard)]);
                 cnf.implies(&[taken], &[happens]);
                 self.copy(cnf, &[taken, !undefined], self.domain(written), self.domain(value));
@@ -279,6 +287,22 @@ impl Values {
                 cnf.implies(&[!happens], &[some]);
             }
         }
+    }
+
+    /// The only value that a write may write, if none of the others may write it: who reads that value reads
+    /// from this write.
+    fn own_value(&self, skeleton: &Skeleton, writer: EventId, writers: &[EventId]) -> Option<u64> {
+        let domain = |writer: &EventId| Some(self.domain(skeleton.event(*writer).written?));
+        let written = domain(&writer)?;
+        let own = match (&*written.values, written.other, written.undefined) {
+            ([(value, Lit::TRUE)], None, None) => *value,
+            _ => return None,
+        };
+        let writes_it = |other: &&EventId| {
+            domain(other).is_some_and(|domain| domain.literal(own) != Lit::FALSE)
+        };
+        let is_other = |other: &&EventId| **other != writer;
+        writers.iter().filter(is_other).find(writes_it).is_none().then_some(own)
     }
 
     /// The conditions on ⊤ in an assignment, each with the result that the assignment guesses.

@@ -1,7 +1,7 @@
 //! The sets and relations that models take from the skeleton.
 
-use lang::cat::model::Base;
-use skeleton::{Skeleton, Stamp};
+use lang::cat::model::{Base, Type};
+use skeleton::{Event, Skeleton, Stamp};
 
 use crate::relation::Relation;
 
@@ -39,22 +39,30 @@ pub fn stamp(base: Base) -> Option<Stamp> {
 pub fn relation(skeleton: &Skeleton, base: Base) -> Relation {
     let events = &skeleton.events;
     let size = events.len();
-    if let Some(stamp) = stamp(base) {
-        return Relation::from_fn(size, |a, b| a == b && events[a].stamp == stamp);
+    match base.ty() {
+        Type::Set => Relation::set(size, |event| is_member(&events[event], base)),
+        Type::Relation => pairs(events, base),
     }
-    Relation::from_fn(size, |a, b| {
+}
+
+fn is_member(event: &Event, base: Base) -> bool {
+    match base {
+        Base::Reads => event.reads(),
+        Base::Writes => event.writes(),
+        Base::Memory => event.reads() || event.writes(),
+        Base::Atomic => event.atomic && (event.reads() || event.writes()),
+        Base::Loopback => event.loopback,
+        Base::Library(number) => event.origin.libraries >> number & 1 == 1,
+        Base::Method(library, number) => event.origin.method == Some((library, number)),
+        base => stamp(base) == Some(event.stamp),
+    }
+}
+
+fn pairs(events: &[Event], base: Base) -> Relation {
+    Relation::from_fn(events.len(), |a, b| {
         let (left, right) = (&events[a], &events[b]);
         let same_thread = left.thread.is_some() && left.thread == right.thread;
         match base {
-            Base::Reads => a == b && left.reads(),
-            Base::Writes => a == b && left.writes(),
-            Base::Memory => a == b && (left.reads() || left.writes()),
-            Base::Atomic => a == b && left.atomic && (left.reads() || left.writes()),
-            Base::Loopback => a == b && left.loopback,
-            Base::Library(number) => a == b && left.origin.libraries >> number & 1 == 1,
-            Base::Method(library, number) => {
-                a == b && left.origin.method == Some((library, number))
-            }
             Base::SameObject => {
                 left.origin.object.is_some()
                     && (left.origin.object, left.origin.libraries)

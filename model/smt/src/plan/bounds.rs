@@ -4,7 +4,6 @@ use lang::cat::model::Type;
 use lang::limits;
 use skeleton::Skeleton;
 
-use super::super::theory::Evaluation;
 use super::{NodeIndex, Op, Plan};
 use crate::relation::Relation;
 
@@ -13,7 +12,6 @@ use crate::relation::Relation;
 pub fn at_most(
     plan: &Plan,
     skeleton: &Skeleton,
-    values: &Evaluation<'_>,
     is_wanted: impl Fn(NodeIndex) -> bool,
 ) -> Vec<Relation> {
     let mut bounds = vec![Relation::default(); plan.nodes.len()];
@@ -22,7 +20,7 @@ pub fn at_most(
     while node < plan.nodes.len() {
         let Some(group) = groups.next_if(|group| group.first == node) else {
             if is_wanted(node) {
-                bounds[node] = bound(plan, skeleton, values, &bounds, node);
+                bounds[node] = bound(plan, skeleton, &bounds, node);
             }
             node += 1;
             continue;
@@ -33,7 +31,7 @@ pub fn at_most(
         let mut is_changed = true;
         while std::mem::take(&mut is_changed) {
             for node in (group.first..group.last).filter(|node| is_wanted(*node)) {
-                bounds[node] = bound(plan, skeleton, values, &bounds, node);
+                bounds[node] = bound(plan, skeleton, &bounds, node);
             }
             for (name, body) in bodies() {
                 let mut grown = bounds[*body].clone();
@@ -48,27 +46,20 @@ pub fn at_most(
 }
 
 /// The bound of a node, from those of its operands.
-fn bound(
-    plan: &Plan,
-    skeleton: &Skeleton,
-    values: &Evaluation<'_>,
-    bounds: &[Relation],
-    node: NodeIndex,
-) -> Relation {
+fn bound(plan: &Plan, skeleton: &Skeleton, bounds: &[Relation], node: NodeIndex) -> Relation {
     let size = plan.size;
     limits::need(size * size / 8);
     let all = || Relation::from_fn(size, |_, _| true);
     let of = |operand: &NodeIndex| &bounds[*operand];
     let without = |mut whole: Relation, part: &NodeIndex| {
-        // A pair of a local operand is present whenever both events happen, so it never remains in the
-        // difference.
-        if let Some(part) = values.unrestricted(*part) {
+        // A pair of a constant is present whenever both events happen, so it never remains in the difference.
+        if let Some(part) = plan.constant(*part) {
             whole.subtract(part);
         }
         whole
     };
     match &plan.nodes[node].op {
-        Op::Static(base) => plan.base(*base).clone(),
+        Op::Constant(_) => plan.constant(node).cloned().unwrap_or_else(|| Relation::empty(size)),
         Op::ReadsFrom => reads_from(skeleton),
         Op::Choice(choice) => {
             let mut both = plan.choices[*choice].total_on.clone();
@@ -79,7 +70,6 @@ fn bound(
         // It grows with the bound of its body.
         Op::Recursive(_) => of(&node).clone(),
         Op::Empty => Relation::empty(size),
-        Op::Universe => Relation::identity(size),
         Op::Union(operands) => {
             let mut union = Relation::empty(size);
             operands.iter().for_each(|operand| union.unite(of(operand)));

@@ -17,14 +17,9 @@ use lang::cat::model::AxiomKind;
 
 use super::{Choice, NodeIndex, Op, Plan};
 use crate::relation::Relation;
-use crate::theory::Evaluation;
 
 /// For each order of the model, pairs that it has whenever both events happen, if these axioms hold.
-pub fn forced(
-    plan: &Plan,
-    evaluation: &Evaluation<'_>,
-    axioms: &[(AxiomKind, NodeIndex)],
-) -> Vec<Relation> {
+pub fn forced(plan: &Plan, axioms: &[(AxiomKind, NodeIndex)]) -> Vec<Relation> {
     let mut forced = vec![Relation::empty(plan.size); plan.choices.len()];
     for (kind, node) in axioms {
         let excludes_cycles = match kind {
@@ -35,7 +30,7 @@ pub fn forced(
         if !excludes_cycles {
             continue;
         }
-        let (fixed, orders) = parts(plan, evaluation, *node);
+        let (fixed, orders) = parts(plan, *node);
         orders.into_iter().for_each(|order| forced[order].unite(&fixed));
     }
     let orders = plan.choices.iter().zip(forced);
@@ -49,14 +44,14 @@ fn is_transitive(plan: &Plan, node: NodeIndex) -> bool {
 
 /// What a relation contains in every execution: pairs that are there whenever both events happen, and whole
 /// orders.
-fn parts(plan: &Plan, evaluation: &Evaluation<'_>, node: NodeIndex) -> (Relation, BTreeSet<usize>) {
+fn parts(plan: &Plan, node: NodeIndex) -> (Relation, BTreeSet<usize>) {
     let (mut fixed, mut orders) = (Relation::empty(plan.size), BTreeSet::new());
     let (mut open, mut seen) = (vec![node], BTreeSet::new());
     while let Some(node) = open.pop() {
         if !seen.insert(node) {
             continue;
         }
-        if let Some(pairs) = evaluation.unrestricted(node) {
+        if let Some(pairs) = plan.constant(node) {
             fixed.unite(pairs);
             continue;
         }

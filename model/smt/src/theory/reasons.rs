@@ -161,7 +161,7 @@ impl Evaluation<'_> {
         };
         let all = 0..self.plan.size;
         match &self.plan.nodes[node].op {
-            Op::Static(_) | Op::Universe | Op::Empty => trace.executed(a, b),
+            Op::Constant(_) | Op::Empty => trace.executed(a, b),
             Op::ReadsFrom => trace.literal(trace.literals.reads_from(a, b)),
             Op::PollsFrom => trace.literal(trace.literals.polls_from(a, b)),
             Op::Choice(choice) => {
@@ -297,7 +297,7 @@ impl Evaluation<'_> {
         }
         let size = self.plan.size;
         match &self.plan.nodes[node].op {
-            Op::Static(_) | Op::Empty | Op::Universe => {}
+            Op::Constant(_) | Op::Empty => {}
             Op::ReadsFrom => trace.literal(!trace.literals.reads_from(a, b)),
             Op::PollsFrom => trace.literal(!trace.literals.polls_from(a, b)),
             Op::Choice(choice) => trace.literal(!trace.literals.choice(*choice, a, b)),
@@ -387,7 +387,8 @@ impl Evaluation<'_> {
         // explained only if it must be, never only to compare.
         let cost = |(node, ..): &(NodeIndex, usize, usize)| {
             let node = &self.plan.nodes[*node];
-            u8::from(!node.is_local) + u8::from(node.is_recursive)
+            let is_known = matches!(node.op, Op::Constant(_) | Op::Empty);
+            u8::from(!is_known) + u8::from(node.is_recursive)
         };
         let (one, other) = (cost(&first), cost(&second));
         let is_plain = one.min(other) == 0 || one.max(other) == 2;

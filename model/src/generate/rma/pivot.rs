@@ -173,6 +173,7 @@ fn removals(
     is_monotone: bool,
 ) -> Vec<Relation> {
     let body = match plan.nodes[rule].op {
+        Op::Empty => return Vec::new(),
         Op::Difference(body, _) if plan.nodes[body].is_static => Some(body),
         _ => None,
     };
