@@ -69,6 +69,13 @@ pub fn scan(source: &Source, sink: &mut Sink) -> Option<Text> {
     let mut offset = 0;
     while let Some(character) = text[offset..].chars().next() {
         let rest = &text[offset..];
+        // Most of a text says nothing about comments, quotes or blanks.
+        let plain = rest.bytes().take_while(|byte| is_plain(*byte, quoted)).count();
+        if plain > 0 {
+            masked.push_str(&rest[..plain]);
+            offset += plain;
+            continue;
+        }
         let mut length = character.len_utf8();
         // A name may hold a `#`, and a comment follows a blank.
         let sharp = character == '#' && !text[..offset].ends_with(|c: char| !c.is_whitespace());
@@ -107,6 +114,15 @@ pub fn scan(source: &Source, sink: &mut Sink) -> Option<Text> {
         text.comments[index].place = text.place(span);
     }
     Some(text)
+}
+
+/// Whether a byte is a character that shows itself, or a line's end, and begins nothing.
+fn is_plain(byte: u8, quoted: bool) -> bool {
+    match byte {
+        b'"' | b'\\' | b'#' | b'/' | b'(' => false,
+        b'\n' => !quoted,
+        byte => matches!(byte, b' '..=b'~'),
+    }
 }
 
 fn is_blank(character: char, offset: usize) -> bool {

@@ -171,7 +171,7 @@ fn describe(rule: Rule) -> &'static str {
             "a condition"
         }
         Rule::item | Rule::wildcard | Rule::computed | Rule::term => "a condition",
-        Rule::membership | Rule::caption | Rule::element | Rule::kw_in => "",
+        Rule::compared | Rule::membership | Rule::caption | Rule::element | Rule::kw_in => "",
         Rule::negative | Rule::barred | Rule::other_value => "",
         Rule::claim_compare | Rule::side | Rule::atom | Rule::claim_truth => "a condition",
         Rule::mark | Rule::allowed | Rule::forbidden => "`✓` or `✗`",

@@ -153,10 +153,14 @@ impl Context<'_> {
         let mut depths = [0usize; 3];
         let mut prefixes = 0usize;
         for (at, character) in piece.text.char_indices() {
-            if let Some(kind) = "({[".find(character) {
-                depths[kind] += 1;
-            } else if let Some(kind) = ")}]".find(character) {
-                depths[kind] = depths[kind].saturating_sub(1);
+            match character {
+                '(' => depths[0] += 1,
+                '{' => depths[1] += 1,
+                '[' => depths[2] += 1,
+                ')' => depths[0] = depths[0].saturating_sub(1),
+                '}' => depths[1] = depths[1].saturating_sub(1),
+                ']' => depths[2] = depths[2].saturating_sub(1),
+                _ => {}
             }
             match character {
                 '~' | '!' | '¬' => prefixes += 1,
