@@ -47,8 +47,8 @@ pub enum Engine {
 /// How many states are explored at most where smt cannot tell, or takes longer, unless the user says
 /// otherwise: a few seconds.
 pub(crate) const STATES_OF_AUTO: u64 = 1_000_000;
-/// How many states are explored at most before smt is asked, or to know whether all executions end: some
-/// 10 ms.
+/// How many states are explored at most before smt is asked, or to know whether all executions end: up to
+/// 0.1 s.
 const FEW_STATES: u64 = 20_000;
 /// How many bytes these may take: those of long programs are large, and take as much longer.
 const FEW_BYTES: usize = 16 << 20;
@@ -313,14 +313,13 @@ pub fn explained<'q>(
 }
 
 /// Explores few states first. If these are all, they are the answer. If they have many outcomes, it is
-/// quicker to go on than to ask smt. Otherwise the axioms are asked.
+/// quicker to go on than to ask smt. Otherwise the axioms are asked. They have half of the time.
 fn auto(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, Refusal> {
     if !is_asked_first(test, model) {
         return axioms(test, model, request, None);
     }
     let limits = request.machine_limits();
     let mut until = limits.until;
-    // Half of the time is for the axioms.
     let halved = |end: Instant| Instant::now() + end.saturating_duration_since(Instant::now()) / 2;
     until.deadline = until.deadline.map(halved);
     let limits = machine::Limits {

@@ -93,7 +93,7 @@ impl Machine {
         Ok(outcomes.into_iter().map(Outcome).collect())
     }
 
-    /// About how many bytes this many outcomes take, if nodes crash; else they are few.
+    /// About how many bytes this many outcomes take, if nodes crash; else `past` counts them.
     pub(super) fn memory_of(&self, outcomes: usize) -> usize {
         const VALUE: usize = 32;
         if self.crashes { outcomes * self.observed.len() * VALUE } else { 0 }

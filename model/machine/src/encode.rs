@@ -11,12 +11,13 @@ use super::rules::Machine;
 use super::state::{Entry, Item, LocalEntry, RemoteWrite, Source, State};
 use super::stubborn::item_access;
 
-/// Marks values that nothing will read any more; they are written as 0. Two states that differ only in such
-/// values have the same outcomes, and their transitions lead to states that again differ only in such values.
+/// Marks values that nothing will read any more; they are written as 0. The transitions of two states that
+/// differ only in such values lead to states that again differ only in them. So their outcomes are the same,
+/// except for the values that [`super::past::Past`] keeps.
 pub(super) struct Dead<'a> {
     pub machine: &'a Machine,
     pub footprints: &'a Footprints,
-    /// [`super::past::Past`] keeps the values of observables that are decided.
+    /// The values of observables that are decided are kept elsewhere, so they are marked too.
     pub keeps_past: bool,
 }
 

@@ -171,6 +171,7 @@ impl<'a> Explorer<'a> {
         self.graph = self.graph.as_ref().map(|_| Graph::default());
         (self.seen, self.found) = (StateSet::default(), Exploration::default());
         self.stack.clear();
+        self.steps_taken.count = 0;
         self.run_from(self.machine.initial().clone())
     }
 
@@ -439,7 +440,7 @@ impl<'a> Explorer<'a> {
         let mut found = std::mem::take(&mut self.found);
         let mut stopped = stopped;
         if let Some(past) = &self.past {
-            let (outcomes, reason) = past.outcomes(&self.limits);
+            let (outcomes, reason) = past.outcomes(stopped.is_some(), &self.limits);
             found.outcomes = outcomes;
             stopped = stopped.or(reason);
         }
@@ -469,13 +470,13 @@ impl<'a> Explorer<'a> {
         if memory > self.limits.memory {
             return Some(format!("states need more than {}", Size(self.limits.memory as u64)));
         }
-        if self.limits.trial.is_some() {
-            let (past, until) = (&self.past, self.limits.clone());
-            let found = || self.found.outcomes.len();
-            let shown = || past.as_ref().map_or_else(found, |past| past.count(&until));
-            let given_up = self.limits.ends_trial(self.seen.len() as u64, memory, shown);
-            if given_up.is_some() {
-                return given_up;
+        if let Some(trial) = self.limits.ends_trial(self.seen.len() as u64, memory) {
+            let has_shown = match &self.past {
+                Some(past) => past.has(trial.outcomes, &self.limits),
+                None => self.found.outcomes.len() >= trial.outcomes,
+            };
+            if !has_shown {
+                return Some(format!("few outcomes in {} states", trial.states));
             }
         }
         // Reading the clock costs about as much as a small state, so it is read only now and then.

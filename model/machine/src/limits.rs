@@ -1,6 +1,6 @@
 //! When an exploration gives up.
 
-use lang::limits::{self, Size};
+use lang::limits;
 
 /// When to give up.
 #[derive(Clone, Debug)]
@@ -35,20 +35,9 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Why an exploration gives up at the end of its trial, if that is now and it has failed. `outcomes`
-    /// counts what it has shown.
-    pub fn ends_trial(
-        &mut self,
-        states: u64,
-        memory: usize,
-        outcomes: impl FnOnce() -> usize,
-    ) -> Option<String> {
-        let is_over = |trial: &mut Trial| states > trial.states || memory > trial.memory;
-        let trial = self.trial.take_if(is_over)?;
-        (outcomes() < trial.outcomes).then(|| match states > trial.states {
-            true => format!("more than {} states", trial.states),
-            false => format!("states need more than {}", Size(trial.memory as u64)),
-        })
+    /// The trial, once, when it is over.
+    pub fn ends_trial(&mut self, states: u64, memory: usize) -> Option<Trial> {
+        self.trial.take_if(|trial| states > trial.states || memory > trial.memory)
     }
 
     /// The limit that stored states exceed, if they do; `bytes` is the size of one.

@@ -6,12 +6,14 @@
 //! observables are decided follows from the rest of the state. Each step to a stored state is noted with the
 //! values that became decided on the way; an outcome is what a path from the first state to an end has noted.
 //!
-//! So a program with many independent reads has few states, each with many pasts. A past takes some
-//! nanoseconds, and a state a microsecond.
+//! So a program with many independent reads has few states, each with many pasts. To take a past along a step
+//! takes some nanoseconds, and a state with its steps some microseconds. What comes to an end becomes an
+//! outcome, which takes more than both; so limits bound the number of outcomes too.
+
+mod flow;
 
 use std::collections::BTreeSet;
 
-use lang::limits::Size;
 use lang::outcome::{Observed, Outcome, Value};
 use rustc_hash::FxHashMap;
 
@@ -20,6 +22,7 @@ use super::footprint::bit;
 use super::limits::Limits;
 use super::rules::Machine;
 use super::state::State;
+use flow::{Flow, NOWHERE, Step};
 
 /// Values of some observables, by their numbers in [`Past::numbers`]. Each observable has as many bits; those
 /// of observables that are not decided yet are 0.
@@ -28,21 +31,9 @@ type Shown = u128;
 /// A mask of observables.
 type Observables = u128;
 
-/// A step to a stored state, or to an end.
-#[derive(Clone, Copy)]
-struct Step {
-    /// The stored state that it begins in; `NOWHERE` for the first.
-    from: u32,
-    /// The stored state that it leads to; `NOWHERE` for an end.
-    to: u32,
-    /// The values that became decided.
-    shown: Shown,
-}
-
-const NOWHERE: u32 = u32::MAX;
-
-/// How many pasts are taken between two looks at the limits.
-const LOOK: usize = 1 << 16;
+/// After so many outcomes, the limits are looked at; and so many are kept of those that are found after a
+/// limit was reached.
+const SOME: usize = 1 << 16;
 
 /// What the steps between stored states have shown.
 pub(super) struct Past {
@@ -148,22 +139,47 @@ impl Past {
 
     /// The size in bytes.
     pub fn memory(&self) -> usize {
-        size_of::<Step>() * self.steps.len() + size_of::<Observables>() * self.decided.len()
+        // The steps are sorted in a copy.
+        2 * size_of::<Step>() * self.steps.len() + size_of::<Observables>() * self.decided.len()
     }
 
-    /// The outcomes of all paths to an end, and the limit that was reached, if they are not all.
-    pub fn outcomes(&self, limits: &Limits) -> (BTreeSet<Outcome>, Option<String>) {
-        let mut flow = Flow::new(self);
-        let reason = flow.run(limits);
-        let outcomes = flow.ends.all.iter().map(|shown| self.outcome(*shown));
-        (outcomes.collect(), reason)
+    /// The outcomes of all paths to an end, and the limit that was reached, if they are not all. If a limit
+    /// ended the exploration, some of them, soon.
+    pub fn outcomes(
+        &self,
+        is_cut_off: bool,
+        limits: &Limits,
+    ) -> (BTreeSet<Outcome>, Option<String>) {
+        let mut flow = self.flow();
+        flow.takes_few = is_cut_off;
+        let mut reason = flow.run(limits);
+        let is_late = is_cut_off || reason.is_some();
+        let most = if is_late { SOME } else { usize::MAX };
+        let mut outcomes = Vec::new();
+        for shown in flow.ends.all.iter().take(most) {
+            outcomes.push(self.outcome(*shown));
+            if !is_late && outcomes.len().is_multiple_of(SOME) {
+                reason = limits.until.reached().map(|reached| reached.to_string());
+                if reason.is_some() {
+                    break;
+                }
+            }
+        }
+        (outcomes.into_iter().collect(), reason)
     }
 
-    /// How many outcomes there are so far.
-    pub fn count(&self, limits: &Limits) -> usize {
-        let mut flow = Flow::new(self);
+    /// Whether there are so many outcomes by now.
+    pub fn has(&self, outcomes: usize, limits: &Limits) -> bool {
+        let mut flow = self.flow();
+        flow.enough = outcomes;
         flow.run(limits);
-        flow.ends.all.len()
+        flow.ends.all.len() >= outcomes
+    }
+
+    fn flow(&self) -> Flow {
+        // An outcome is in a set, and copied where it is shown.
+        let outcome = 2 * (size_of::<Outcome>() + self.observed.len() * size_of::<Value>() + 32);
+        Flow::new(self.steps.clone(), self.decided.len(), outcome)
     }
 
     fn outcome(&self, shown: Shown) -> Outcome {
@@ -173,177 +189,5 @@ impl Past {
             Value::of_word(values[number as usize])
         };
         Outcome(all.map(value).collect())
-    }
-}
-
-/// Takes pasts along the steps.
-struct Flow {
-    /// Sorted by where they begin.
-    steps: Vec<Step>,
-    /// By state, the first step from it; then, one more entry.
-    first: Vec<usize>,
-    /// By state, its place in an order in which steps lead forward, except for those that close a cycle.
-    place: Vec<usize>,
-    /// By state, pasts that have come to it and not gone on.
-    waiting: Vec<Vec<Shown>>,
-    /// For states that a step backward leads to, pasts that have gone on. Each cycle has such a state.
-    gone: FxHashMap<u32, Vec<Shown>>,
-    /// How many pasts the last two have.
-    held: usize,
-    ends: Ends,
-}
-
-/// The pasts of ends.
-#[derive(Default)]
-struct Ends {
-    all: Vec<Shown>,
-    /// How many there were when each was last in it once.
-    compacted: usize,
-}
-
-impl Ends {
-    fn add(&mut self, pasts: impl Iterator<Item = Shown>) {
-        self.all.extend(pasts);
-        if self.all.len() > 2 * self.compacted + LOOK {
-            self.compact();
-        }
-    }
-
-    fn compact(&mut self) {
-        self.all.sort_unstable();
-        self.all.dedup();
-        self.compacted = self.all.len();
-    }
-}
-
-impl Flow {
-    fn new(past: &Past) -> Self {
-        let states = past.decided.len();
-        let mut steps = past.steps.clone();
-        steps.sort_unstable_by_key(|step| (step.from, step.to, step.shown));
-        steps.dedup_by_key(|step| (step.from, step.to, step.shown));
-        let first =
-            (0..=states).map(|state| steps.partition_point(|step| step.from < state as u32));
-        let first: Vec<usize> = first.collect();
-        let mut flow = Self {
-            place: vec![0; states],
-            waiting: vec![Vec::new(); states],
-            gone: FxHashMap::default(),
-            held: 0,
-            ends: Ends::default(),
-            steps,
-            first,
-        };
-        for step in flow.steps.split_off(flow.first[states]) {
-            match step.to {
-                NOWHERE => flow.ends.all.push(step.shown),
-                to => {
-                    flow.held += 1;
-                    flow.waiting[to as usize].push(step.shown);
-                }
-            }
-        }
-        flow
-    }
-
-    /// The states in an order in which steps lead forward as far as possible: backward, as a search ends with
-    /// them.
-    fn order(&mut self) -> Vec<usize> {
-        let mut order = Vec::with_capacity(self.place.len());
-        let mut is_reached = vec![false; self.place.len()];
-        let roots = (0..self.place.len()).filter(|state| !self.waiting[*state].is_empty());
-        let mut path = Vec::new();
-        for root in roots {
-            if !std::mem::replace(&mut is_reached[root], true) {
-                path.push((root, self.first[root]));
-            }
-            while let Some((state, next)) = path.last_mut() {
-                if *next == self.first[*state + 1] {
-                    order.push(*state);
-                    path.pop();
-                    continue;
-                }
-                let to = self.steps[*next].to;
-                *next += 1;
-                if to != NOWHERE && !std::mem::replace(&mut is_reached[to as usize], true) {
-                    path.push((to as usize, self.first[to as usize]));
-                }
-            }
-        }
-        order.reverse();
-        order.iter().enumerate().for_each(|(place, state)| self.place[*state] = place);
-        order
-    }
-
-    /// Takes all pasts to the ends. Returns the limit that was reached, if one was.
-    fn run(&mut self, limits: &Limits) -> Option<String> {
-        let order = self.order();
-        for step in &self.steps {
-            if step.to != NOWHERE && self.is_backward(step) {
-                self.gone.insert(step.to, Vec::new());
-            }
-        }
-        let (mut taken, mut looked, mut goes_back) = (0, 0, true);
-        while goes_back {
-            goes_back = false;
-            for state in &order {
-                let pasts = self.arrived(*state);
-                taken += pasts.len() * (1 + self.first[*state + 1] - self.first[*state]);
-                if taken - looked > LOOK {
-                    looked = taken;
-                    if let Some(reason) = self.exceeded(limits) {
-                        self.ends.compact();
-                        return Some(reason);
-                    }
-                }
-                goes_back |= self.take_on(*state, &pasts);
-            }
-        }
-        self.ends.compact();
-        None
-    }
-
-    fn is_backward(&self, step: &Step) -> bool {
-        self.place[step.to as usize] <= self.place[step.from as usize]
-    }
-
-    /// The pasts that wait at a state and have not gone on from it before.
-    fn arrived(&mut self, state: usize) -> Vec<Shown> {
-        let mut pasts = std::mem::take(&mut self.waiting[state]);
-        self.held -= pasts.len();
-        pasts.sort_unstable();
-        pasts.dedup();
-        if let Some(gone) = self.gone.get_mut(&(state as u32)) {
-            pasts.retain(|past| gone.binary_search(past).is_err());
-            gone.extend(&pasts);
-            self.held += pasts.len();
-            gone.sort_unstable();
-        }
-        pasts
-    }
-
-    /// Takes pasts along all steps from a state. Returns whether some go backward.
-    fn take_on(&mut self, state: usize, pasts: &[Shown]) -> bool {
-        let mut goes_back = false;
-        for index in self.first[state]..self.first[state + 1] {
-            let step = self.steps[index];
-            let pasts_then = pasts.iter().map(|past| past | step.shown);
-            if step.to == NOWHERE {
-                self.ends.add(pasts_then);
-            } else {
-                goes_back |= !pasts.is_empty() && self.is_backward(&step);
-                self.held += pasts.len();
-                self.waiting[step.to as usize].extend(pasts_then);
-            }
-        }
-        goes_back
-    }
-
-    fn exceeded(&self, limits: &Limits) -> Option<String> {
-        let memory = size_of::<Shown>() * (self.held + self.ends.all.len());
-        if memory > limits.memory {
-            return Some(format!("outcomes need more than {}", Size(limits.memory as u64)));
-        }
-        limits.until.reached().map(|reached| reached.to_string())
     }
 }

@@ -78,6 +78,9 @@ fn exceeded(
         + 64 * state.threads.len();
     let stored = limits.exceeded_by(states + 1, size);
     stored
-        .or_else(|| limits.ends_trial(states as u64, states * size, || outcomes))
+        .or_else(|| {
+            let trial = limits.ends_trial(states as u64, states * size)?;
+            (outcomes < trial.outcomes).then(|| format!("few outcomes in {} states", trial.states))
+        })
         .or_else(|| limits.until.reached().map(|reached| reached.to_string()))
 }

@@ -1,8 +1,8 @@
 //! Reductions lose no outcome and no blocked statement.
 
-use super::load::{outcome, outcomes, test};
+use super::load::{complete, outcome, outcomes, test};
 use super::random_programs::{Shape, program};
-use crate::{Effort, FaultSet, Limits, Variant, explore_with};
+use crate::{Effort, FaultSet, Limits, Trial, Variant, explore, explore_with};
 
 const SMALL: Shape = Shape {
     nodes: 2,
@@ -175,6 +175,35 @@ fn with_pasts_of_any_size() {
         let is_kept = found[1].states < found[0].states;
         assert_eq!(is_kept, (registers + 1) * 5 <= 128, "{registers}");
     }
+}
+
+/// Few states may have many outcomes, which limits bound too. What is found within them is right.
+#[test]
+fn outcomes_are_within_limits() {
+    let row = |name: &str, count: usize| -> Vec<String> {
+        (0..count).map(|index| format!("{name}{index}")).collect()
+    };
+    let reads = |names: &[String]| -> String {
+        names.iter().map(|name| format!("{name} := x; ")).collect::<String>()
+    };
+    let (a, b) = (row("a", 5), row("b", 5));
+    let body = format!(
+        "x := 1; x := 2; x := 3; x := 4; x := 5 | {}y := 1 | {}y := 2",
+        reads(&a),
+        reads(&b)
+    );
+    let test = test("x, y = 0, 0 | |", &body, &[a, b].concat().join(", "));
+    let all = complete(explore(&test, Variant::Tso, Limits::default()).unwrap());
+    assert_eq!(all.len(), 63_504);
+    let limits = Limits { memory: 1 << 20, ..Limits::default() };
+    let found = explore(&test, Variant::Tso, limits).unwrap();
+    assert!(!found.complete && found.reason.unwrap().starts_with("outcomes need more than"));
+    assert!(found.outcomes.len() > 100 && found.outcomes.is_subset(&all));
+    let trial = |outcomes| {
+        let trial = Some(Trial { states: 100, memory: usize::MAX, outcomes });
+        explore(&test, Variant::Tso, Limits { trial, ..Limits::default() }).unwrap()
+    };
+    assert!(trial(10).complete && !trial(70_000).complete);
 }
 
 /// Orders that a wrong reduction would lose, and that random programs of this size seldom have.
