@@ -27,7 +27,7 @@ pub type NodeIndex = usize;
 /// An operator and its operands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// A set or relation of [`Plan::constants`], by its index. Only which events happen restricts it.
+    /// A set or relation that is known, by its number. Only which events happen restricts it.
     Constant(usize),
     /// rf, which the solver chooses.
     ReadsFrom,
