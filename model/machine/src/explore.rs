@@ -476,7 +476,7 @@ impl<'a> Explorer<'a> {
                 None => self.found.outcomes.len() >= trial.outcomes,
             };
             if !has_shown {
-                return Some(format!("few outcomes in {} states", trial.states));
+                return Some(trial.why_failed());
             }
         }
         // Reading the clock costs about as much as a small state, so it is read only now and then.

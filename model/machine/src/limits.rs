@@ -18,9 +18,9 @@ pub struct Limits {
 /// What an exploration has to show at first: with fewer outcomes, it gives up.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial {
-    /// After so many stored states.
+    /// It ends when more states are stored than this.
     pub states: u64,
-    /// After so many bytes of stored states.
+    /// It ends when stored states take more bytes than this.
     pub memory: usize,
     /// The least number of outcomes.
     pub outcomes: usize,
@@ -31,6 +31,13 @@ impl Default for Limits {
     fn default() -> Self {
         let until = limits::Limits::default();
         Self { states: 50_000_000, memory: 4 << 30, trial: None, until }
+    }
+}
+
+impl Trial {
+    /// The reason of an exploration that gives up at its end.
+    pub fn why_failed(&self) -> String {
+        format!("few outcomes in {} states", self.states)
     }
 }
 

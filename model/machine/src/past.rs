@@ -31,8 +31,8 @@ type Shown = u128;
 /// A mask of observables.
 type Observables = u128;
 
-/// After so many outcomes, the limits are looked at; and so many are kept of those that are found after a
-/// limit was reached.
+/// The number of outcomes between two looks at the limits, and the most that are kept after a limit was
+/// reached.
 const SOME: usize = 1 << 16;
 
 /// What the steps between stored states have shown.
@@ -168,7 +168,7 @@ impl Past {
         (outcomes.into_iter().collect(), reason)
     }
 
-    /// Whether there are so many outcomes by now.
+    /// Whether at least this many outcomes are known by now.
     pub fn has(&self, outcomes: usize, limits: &Limits) -> bool {
         let mut flow = self.flow();
         flow.enough = outcomes;

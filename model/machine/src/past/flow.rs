@@ -45,7 +45,7 @@ pub struct Flow {
     outcome: usize,
     /// Only few pasts of each state go on.
     pub takes_few: bool,
-    /// With so many pasts of ends, no more are looked for.
+    /// The number of pasts of ends at which the flow stops.
     pub enough: usize,
 }
 

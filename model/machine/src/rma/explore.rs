@@ -80,7 +80,7 @@ fn exceeded(
     stored
         .or_else(|| {
             let trial = limits.ends_trial(states as u64, states * size)?;
-            (outcomes < trial.outcomes).then(|| format!("few outcomes in {} states", trial.states))
+            (outcomes < trial.outcomes).then(|| trial.why_failed())
         })
         .or_else(|| limits.until.reached().map(|reached| reached.to_string()))
 }
