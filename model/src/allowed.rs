@@ -214,7 +214,7 @@ impl<'a> Question<'a> {
             let unanswered = session.unanswered().iter();
             blocked = unanswered.map(|poll| self.skeleton.event(*poll).span).collect();
         }
-        let mut excluded = std::mem::take(&mut session.broken);
+        let mut excluded = session.broken().clone();
         excluded.retain(|one| !outcomes.iter().any(|known| known.covers(one)));
         Ok(Allowed {
             outcomes,
@@ -224,7 +224,7 @@ impl<'a> Question<'a> {
             is_beyond_bound,
             blocked,
             misuses: misuses.into_iter().map(|index| self.misuse(index)).collect(),
-            statistics: session.statistics,
+            statistics: session.statistics(),
         })
     }
 }

@@ -24,7 +24,7 @@ use model::check::{broken_axioms, well_formed};
 use model::explain::{Reason, explain};
 use model::machine::{self, Variant};
 use model::smt::solver::SolverKind;
-use model::smt::{self, enumerate_in_parts};
+use model::smt::{self, Sizes, enumerate_by};
 
 const PROGRAMS: u64 = 120;
 const LOOPS: u64 = 100;
@@ -183,7 +183,10 @@ fn compare(test: &Test, models: &[&Model], z3: bool, counts: &mut Counts) -> Res
         if z3 {
             counts.z3 += 1;
             equal(&by_solver, &solve(test, model, SolverKind::Z3, counts)?, counts)?;
-            equal(&by_solver, &in_parts(test, model, by_solver.complete)?, counts)?;
+            for sizes in [Sizes::PARTS, Sizes::SMALLEST] {
+                let divided = divided(test, model, sizes, by_solver.complete)?;
+                equal(&by_solver, &divided, counts)?;
+            }
         }
         // Models of networks have no machine: their witnesses are checked, and their answers by z3.
         let Some(machine) = &model.machine else {
@@ -240,20 +243,20 @@ fn solve(
     Ok(Answer::new(format!("smt-{} of {}", solver.name(), model.name), &allowed))
 }
 
-/// The outcomes, where a search is divided after every two. `is_complete` says whether the search as a whole
-/// found all.
-fn in_parts(test: &Test, model: &Model, is_complete: bool) -> Result<Answer, String> {
+/// The outcomes, where a search is divided. `is_complete` says whether the search as a whole found all.
+fn divided(test: &Test, model: &Model, sizes: Sizes, is_complete: bool) -> Result<Answer, String> {
     let message = |refused: model::asking::Refused| refused.text();
     let question = Question::of(test, model).question().map_err(message)?;
     let options = Options { limits: time("LITMUS_SOLVED_FOR", SOLVED_FOR), ..Options::default() };
     let mut session = question.session(&options, |_| true).map_err(message)?;
     let mut witnesses = 0;
-    let (outcomes, answer) = enumerate_in_parts(&mut session, 2, &mut |_| witnesses += 1);
+    let (outcomes, answer) = enumerate_by(&mut session, sizes, &mut |_| witnesses += 1);
+    let engine = format!("smt of {}, {sizes:?}", model.name);
     if witnesses != outcomes.len() {
-        return Err(format!("{}: expected one witness for each outcome of parts", model.name));
+        return Err(format!("{engine}: expected one witness for each outcome"));
     }
     let complete = is_complete && answer == smt::solver::Answer::Unsatisfiable;
-    Ok(Answer { engine: format!("smt in parts of {}", model.name), outcomes, complete })
+    Ok(Answer { engine, outcomes, complete })
 }
 
 fn time(variable: &str, milliseconds: u64) -> Limits {

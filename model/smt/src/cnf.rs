@@ -12,6 +12,11 @@ impl Lit {
     /// The literal that is never true.
     pub const FALSE: Lit = Lit(1);
 
+    /// The literal that is true iff the variable with this number is.
+    pub fn of(variable: usize) -> Lit {
+        Lit((variable as u32) << 1)
+    }
+
     /// The variable's number.
     pub fn variable(self) -> u32 {
         self.0 >> 1

@@ -167,6 +167,17 @@ impl Encoding {
         literals.map(|all| all.into_iter().filter(|literal| *literal != Lit::FALSE).collect())
     }
 
+    /// For each thread, the literals of what its reads and polls take.
+    pub fn taken_by_thread(&self, skeleton: &Skeleton) -> Vec<Vec<Lit>> {
+        let mut threads: FxHashMap<_, Vec<Lit>> = FxHashMap::default();
+        for ((_, taker), literal) in self.values.reads_from.iter().chain(&self.polls_from) {
+            if let Some(thread) = skeleton.events[*taker].thread {
+                threads.entry(thread).or_default().push(*literal);
+            }
+        }
+        threads.into_values().collect()
+    }
+
     /// The candidate execution that an assignment describes.
     pub fn facts(&self, is_true: impl Fn(Lit) -> bool) -> Facts {
         let mut executed = Relation::empty(self.size);
@@ -216,8 +227,17 @@ pub struct Candidate<'a> {
 impl Candidate<'_> {
     /// The values of all observables.
     pub fn outcome(&self) -> Outcome {
-        let value = |domain: &Domain| domain.chosen(self.is_true).unwrap_or(Value::Int(0));
-        Outcome(self.encoding.observables.iter().map(value).collect())
+        Outcome(self.encoding.observables.iter().map(|domain| self.value(domain)).collect())
+    }
+
+    /// The values of some observables.
+    pub fn outcome_of(&self, observables: &[usize]) -> Outcome {
+        let domains = observables.iter().map(|index| &self.encoding.observables[*index]);
+        Outcome(domains.map(|domain| self.value(domain)).collect())
+    }
+
+    fn value(&self, domain: &Domain) -> Value {
+        domain.chosen(self.is_true).unwrap_or(Value::Int(0))
     }
 
     /// The clause that excludes this candidate and no other.
@@ -234,17 +254,27 @@ impl Candidate<'_> {
 
     /// The clause that excludes all executions with this candidate's outcome.
     pub fn other_outcome(&self) -> Vec<Lit> {
-        let mut clause = Vec::new();
-        for domain in &self.encoding.observables {
-            let literals = domain.literals();
-            match literals.iter().find(|literal| (self.is_true)(**literal)) {
-                Some(shown) => clause.push(!*shown),
-                None => clause.extend(literals),
-            }
-        }
-        clause.retain(|literal| *literal != Lit::FALSE);
-        clause
+        negated(self.encoding.observables.iter().flat_map(|domain| self.shows(domain)))
     }
+
+    /// The clause that excludes all executions with this candidate's values of some observables.
+    pub fn other_outcome_of(&self, observables: &[usize]) -> Vec<Lit> {
+        let domains = observables.iter().map(|index| &self.encoding.observables[*index]);
+        negated(domains.flat_map(|domain| self.shows(domain)))
+    }
+
+    /// The literals that say which value of a domain the candidate has.
+    pub fn shows(&self, domain: &Domain) -> Vec<Lit> {
+        let literals = domain.literals();
+        match literals.iter().find(|literal| (self.is_true)(**literal)) {
+            Some(shown) => vec![*shown],
+            None => literals.into_iter().map(|literal| !literal).collect(),
+        }
+    }
+}
+
+fn negated(literals: impl Iterator<Item = Lit>) -> Vec<Lit> {
+    literals.map(|literal| !literal).filter(|literal| *literal != Lit::FALSE).collect()
 }
 
 impl Literals for Candidate<'_> {

@@ -1,8 +1,12 @@
 //! Finds all outcomes of a session, in parts.
 //!
 //! Each outcome that was found is a clause that excludes it. A solver looks at each clause many times, so its
-//! time would grow with the square of the number of outcomes. So after some outcomes, the question is divided
-//! by the values of an observable, and each part gets a solver of its own.
+//! time would grow with the square of the number of outcomes. So after some outcomes, the observables are
+//! divided into groups that do not depend on each other, and their outcomes are combined. Where that is not
+//! possible, the question is divided by the values of an observable. Each part gets a solver of its own.
+
+mod combine;
+mod groups;
 
 use std::collections::BTreeSet;
 
@@ -12,8 +16,31 @@ use super::cnf::Lit;
 use super::solver::Answer;
 use super::{Consistent, Next, Session};
 
-/// So many outcomes of one part divide it.
-const MOST_OF_A_PART: usize = 40_000;
+/// When an enumeration goes another way.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// So many outcomes of one part divide it, at least 2.
+    pub part: usize,
+    /// After so many outcomes, executions may be combined.
+    pub few: usize,
+    /// Executions of two groups of observables are combined only if the smaller group has so many outcomes.
+    pub least: usize,
+}
+
+impl Sizes {
+    /// The sizes that divide every question, into groups where that is possible and into parts else. For
+    /// tests.
+    pub const SMALLEST: Self = Self { part: 2, few: 2, least: 1 };
+
+    /// The same, but no executions are combined.
+    pub const PARTS: Self = Self { least: usize::MAX, ..Self::SMALLEST };
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Self { part: 40_000, few: 300, least: 8 }
+    }
+}
 
 /// Finds the outcomes within the bound on loops, and whether the solver proved that there are no others.
 /// `witness` gets one execution for each outcome. What was excluded from the session before is found again if
@@ -22,57 +49,98 @@ pub fn enumerate(
     session: &mut Session<'_>,
     witness: &mut dyn FnMut(&Consistent<'_>),
 ) -> (BTreeSet<Outcome>, Answer) {
-    enumerate_in_parts(session, MOST_OF_A_PART, witness)
+    enumerate_by(session, Sizes::default(), witness)
 }
 
-/// The same, where a part is divided after `most` outcomes, at least 2.
-pub fn enumerate_in_parts(
+/// The same, with other sizes.
+pub fn enumerate_by(
     session: &mut Session<'_>,
-    most: usize,
+    sizes: Sizes,
     witness: &mut dyn FnMut(&Consistent<'_>),
 ) -> (BTreeSet<Outcome>, Answer) {
     let within = session.counted();
-    let mut all = Enumeration { session, most: most.max(2), outcomes: BTreeSet::new(), witness };
-    let answer = all.part(&within, Vec::new());
+    let group = (0..session.judge.encoding.observables.len()).collect();
+    let outcomes = BTreeSet::new();
+    let mut all = Enumeration { session, sizes, group, outcomes, witness };
+    let answer = all.all(&within);
     (all.outcomes, answer)
 }
 
 struct Enumeration<'e, 's> {
     session: &'e mut Session<'s>,
-    most: usize,
+    sizes: Sizes,
+    /// The observables that outcomes are about, ascending.
+    group: Vec<usize>,
     outcomes: BTreeSet<Outcome>,
     witness: &'e mut dyn FnMut(&Consistent<'_>),
 }
 
 impl Enumeration<'_, '_> {
-    /// Finds the outcomes under some assumptions, except for those that the clauses exclude.
-    fn part(&mut self, within: &[Lit], mut clauses: Vec<Vec<Lit>>) -> Answer {
-        clauses.iter().for_each(|clause| self.session.solver.add_clause(clause));
-        let end = clauses.len() + self.most;
-        let (outcomes, witness) = (&mut self.outcomes, &mut self.witness);
-        let answer = self.session.each(within, &mut |at| {
-            outcomes.insert(at.outcome());
-            witness(at);
-            clauses.push(at.candidate.other_outcome());
-            if clauses.len() < end { Next::OtherOutcome } else { Next::Stop }
-        });
+    /// Finds the outcomes under some assumptions.
+    fn all(&mut self, within: &[Lit]) -> Answer {
+        let mut clauses = Vec::new();
+        let answer = self.search(within, &mut clauses, self.sizes.few);
         if answer != Answer::Satisfiable {
             return answer;
         }
-        let observables = 0..self.session.encoding.observables.len();
+        match self.combine(within) {
+            Some(answer) => answer,
+            None => self.rest(within, clauses),
+        }
+    }
+
+    /// Finds up to `most` outcomes, and adds the clauses that exclude them.
+    fn search(&mut self, within: &[Lit], clauses: &mut Vec<Vec<Lit>>, most: usize) -> Answer {
+        let end = clauses.len() + most;
+        let Self { session, group, outcomes, witness, .. } = self;
+        session.each(within, &mut |at| {
+            Self::record(at, group, outcomes, witness);
+            clauses.push(at.candidate.other_outcome_of(group));
+            if clauses.len() < end {
+                Next::Without(vec![at.candidate.other_outcome_of(group)])
+            } else {
+                Next::Stop
+            }
+        })
+    }
+
+    /// Finds the outcomes under some assumptions, except for those that the clauses exclude.
+    fn part(&mut self, within: &[Lit], clauses: Vec<Vec<Lit>>) -> Answer {
+        clauses.iter().for_each(|clause| self.session.solver.add_clause(clause));
+        self.rest(within, clauses)
+    }
+
+    /// The same, where the solver knows the clauses.
+    fn rest(&mut self, within: &[Lit], mut clauses: Vec<Vec<Lit>>) -> Answer {
+        let answer = self.search(within, &mut clauses, self.sizes.part);
+        if answer != Answer::Satisfiable {
+            return answer;
+        }
         let is_shown = |literal: &Lit| clauses.iter().any(|clause| clause.contains(&!*literal));
         let shown =
             |observable: &usize| self.literals(*observable).into_iter().filter(is_shown).count();
-        match observables.max_by_key(shown) {
+        match self.group.iter().copied().max_by_key(shown) {
             Some(observable) => self.parts(within, observable, &clauses),
             // Without observables there is one outcome.
             None => Answer::Unsatisfiable,
         }
     }
 
+    /// Notes an outcome of the observables, if it is new.
+    fn record(
+        at: &Consistent<'_>,
+        observables: &[usize],
+        outcomes: &mut BTreeSet<Outcome>,
+        witness: &mut dyn FnMut(&Consistent<'_>),
+    ) {
+        if outcomes.insert(at.candidate.outcome_of(observables)) {
+            witness(at);
+        }
+    }
+
     /// The values of an observable that a session asks about, those that are listed.
     fn literals(&self, observable: usize) -> Vec<Lit> {
-        let domain = &self.session.encoding.observables[observable];
+        let domain = &self.session.judge.encoding.observables[observable];
         let mut literals = domain.literals();
         literals.retain(|literal| Some(*literal) != domain.other);
         literals

@@ -8,6 +8,7 @@ pub mod cnf;
 mod consistent;
 pub mod encode;
 mod enumerate;
+mod judge;
 pub mod plan;
 pub mod prefix;
 pub mod relation;
@@ -19,7 +20,7 @@ pub mod z3;
 use std::collections::BTreeSet;
 
 use lang::cat::model::{AxiomKind, Model};
-use lang::limits::{self, Limits, Reached};
+use lang::limits::{Limits, Reached};
 use lang::outcome::{Observable, Outcome, Value};
 use skeleton::{EventId, Skeleton};
 
@@ -28,30 +29,19 @@ use cnf::Lit;
 pub use consistent::Consistent;
 use encode::values::Extra;
 use encode::{Candidate, EncodeError, Encoding, Known};
-pub use enumerate::{enumerate, enumerate_in_parts};
+pub use enumerate::{Sizes, enumerate, enumerate_by};
+use judge::Judge;
 use plan::{NodeIndex, Op, Plan};
 use skeleton::execution::Execution;
 use solver::{Answer, Solver, SolverKind};
 use theory::{Evaluation, Facts};
 
-/// Counters of a session.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Statistics {
-    /// How many candidates the solver proposed for a check, plus how many times it ended without one.
-    pub solves: u64,
-    /// How many clauses were learned from candidates that break an axiom or have a circular value.
-    pub lemmas: u64,
-}
+pub use judge::Statistics;
 
 /// One test under one model, encoded for one solver.
 pub struct Session<'a> {
-    skeleton: &'a Skeleton,
-    plan: &'a Plan,
-    encoding: Encoding,
+    judge: Judge<'a>,
     solver: Box<dyn Solver>,
-    evaluation: Evaluation<'a>,
-    axioms: Vec<(AxiomKind, NodeIndex)>,
-    judges_undefined: bool,
     solver_kind: (SolverKind, Limits),
     shown: &'a [Observable],
     /// Values that the encoding must list in domains, because an execution needed them and they were missing.
@@ -61,24 +51,7 @@ pub struct Session<'a> {
     incomplete: bool,
     /// The limit that was reached. The search was cut off there, so the session asks the solver nothing more.
     given_up: Option<Reached>,
-    /// The session is about executions that reach the bound on loops.
-    is_beyond: bool,
-    /// How many of the axioms say that orders are orders.
-    orders: usize,
-    /// What the solver learned of axioms, of ⊤ and of circular values, for a solver that takes its place.
-    lemmas: Vec<Vec<Lit>>,
-    /// Outcomes of executions that break some axiom, a few of those that searches came upon. Other executions
-    /// may show them too.
-    pub broken: BTreeSet<Outcome>,
-    /// Counters of the session so far.
-    pub statistics: Statistics,
 }
-
-/// The most outcomes of broken executions that are kept.
-const MOST_BROKEN: usize = 16;
-
-/// The most lemmas that are kept for another solver. Without the others, it learns them again.
-const MOST_LEMMAS: usize = 10_000;
 
 /// The result of one search.
 pub enum Found {
@@ -169,42 +142,55 @@ impl<'a> Session<'a> {
         let extra = Extra::new();
         let encoding = Encoding::new(skeleton, plan, observables, &extra, &known)?;
         let solver = start(&encoding, kind, limits);
-        let statistics = Statistics::default();
-        let mut session = Self {
+        let judge = Judge {
             skeleton,
             plan,
             encoding,
-            solver,
             evaluation,
             axioms,
+            orders,
             judges_undefined,
+            is_beyond,
+            lemmas: Vec::new(),
+            broken: BTreeSet::new(),
+            statistics: Statistics::default(),
+        };
+        let mut session = Self {
+            judge,
+            solver,
             solver_kind: (kind, limits.clone()),
             shown: observables,
             extra,
             known,
             incomplete: false,
             given_up: None,
-            is_beyond,
-            orders,
-            lemmas: Vec::new(),
-            broken: BTreeSet::new(),
-            statistics,
         };
         session.complete_domains()?;
         Ok(session)
     }
 
+    /// Counters of the session so far.
+    pub fn statistics(&self) -> Statistics {
+        self.judge.statistics
+    }
+
+    /// Outcomes of executions that break some axiom, a few of those that searches came upon. Other executions
+    /// may show them too.
+    pub fn broken(&self) -> &BTreeSet<Outcome> {
+        &self.judge.broken
+    }
+
     /// How many clauses the formula has, before any is learned.
     pub fn clauses(&self) -> usize {
-        self.encoding.cnf.clauses.len()
+        self.judge.encoding.cnf.clauses.len()
     }
 
     /// Encodes again until the domains list every value that a consistent execution has. This includes
     /// executions that misuse a library.
     fn complete_domains(&mut self) -> Result<(), EncodeError> {
-        while self.encoding.values.other != Lit::FALSE {
-            let exceeded = self.encoding.exceeded.negate_if(!self.is_beyond);
-            let other = [exceeded, self.encoding.values.other];
+        while self.judge.encoding.values.other != Lit::FALSE {
+            let exceeded = self.judge.encoding.exceeded.negate_if(!self.judge.is_beyond);
+            let other = [exceeded, self.judge.encoding.values.other];
             let mut missing = Extra::new();
             let answer = self.search(&other, &mut |at| {
                 let Candidate { encoding, is_true } = at.candidate;
@@ -222,19 +208,25 @@ impl<'a> Session<'a> {
             for (value, values) in missing {
                 self.extra.entry(value).or_default().extend(values);
             }
-            self.encoding =
-                Encoding::new(self.skeleton, self.plan, self.shown, &self.extra, &self.known)?;
-            self.lemmas.clear();
+            self.judge.encoding = Encoding::new(
+                self.judge.skeleton,
+                self.judge.plan,
+                self.shown,
+                &self.extra,
+                &self.known,
+            )?;
+            self.judge.lemmas.clear();
             self.renew();
         }
         Ok(())
     }
 
     /// Begins again with a new solver, which knows the formula and what was learned of it, but not what was
-    /// excluded.
-    fn renew(&mut self) {
-        self.solver = start(&self.encoding, self.solver_kind.0, &self.solver_kind.1);
-        self.lemmas.iter().for_each(|lemma| self.solver.add_clause(lemma));
+    /// excluded. Returns the solver before.
+    fn renew(&mut self) -> Box<dyn Solver> {
+        let mut solver = start(&self.judge.encoding, self.solver_kind.0, &self.solver_kind.1);
+        self.judge.lemmas.iter().for_each(|lemma| solver.add_clause(lemma));
+        std::mem::replace(&mut self.solver, solver)
     }
 
     /// Looks for a consistent execution in which the assumptions hold.
@@ -261,7 +253,7 @@ impl<'a> Session<'a> {
         take: &mut dyn FnMut(&Consistent<'_>) -> Next,
     ) -> Answer {
         let mut assumptions = assumptions.to_vec();
-        assumptions.push(!self.encoding.values.other);
+        assumptions.push(!self.judge.encoding.values.other);
         let answer = self.search(&assumptions, &mut |at| match take(at) {
             Next::Stop => Vec::new(),
             Next::OtherOutcome => vec![at.candidate.other_outcome()],
@@ -284,49 +276,13 @@ impl<'a> Session<'a> {
         if self.given_up.is_some() {
             return Answer::Unknown;
         }
-        let counted = self.counted();
-        let (statistics, broken) = (&mut self.statistics, &mut self.broken);
-        let known = &mut self.lemmas;
+        let judge = &mut self.judge;
         let limits = &self.solver_kind.1;
         // The solver checks the limits itself, but judging one candidate may take long.
         let answer = limits.within(|| {
-            self.solver.solve(assumptions, &mut |is_true| {
-                statistics.solves += 1;
-                limits::look();
-                let candidate = Candidate { encoding: &self.encoding, is_true };
-                self.evaluation.update(candidate.encoding.facts(is_true));
-                let (plan, evaluation) = (self.plan, &self.evaluation);
-                // Explanations are sound only then.
-                debug_assert!(evaluation.is_bounded(), "expected values within their bounds");
-                let mut lemmas = evaluation.violations(&self.axioms, &candidate);
-                if !lemmas.is_empty() && broken.len() < MOST_BROKEN {
-                    let orders = &self.axioms[..self.orders];
-                    let is_execution = counted.iter().all(|literal| is_true(*literal))
-                        && evaluation.violations(orders, &candidate).is_empty()
-                        && candidate.encoding.values.circle(self.skeleton, is_true).is_none();
-                    broken.extend(is_execution.then(|| candidate.outcome()));
-                }
-                if self.judges_undefined {
-                    let values = &candidate.encoding.values;
-                    let reads = (plan.undefined_reads, &values.undefined_reads);
-                    let writes = (plan.undefined_writes, &candidate.encoding.undefined_writes);
-                    for (set, said) in [reads, writes] {
-                        lemmas.extend(evaluation.misjudged(set, said, is_true, &candidate));
-                    }
-                }
-                if lemmas.is_empty() {
-                    lemmas.extend(candidate.encoding.values.circle(self.skeleton, is_true));
-                }
-                if lemmas.is_empty() {
-                    let skeleton = self.skeleton;
-                    return take(&Consistent { skeleton, plan, candidate, evaluation });
-                }
-                statistics.lemmas += lemmas.len() as u64;
-                let negated = |lemma: Vec<Lit>| lemma.into_iter().map(|literal| !literal).collect();
-                let lemmas: Vec<Vec<Lit>> = lemmas.into_iter().map(negated).collect();
-                let room = MOST_LEMMAS.saturating_sub(known.len());
-                known.extend(lemmas.iter().take(room).cloned());
-                lemmas
+            self.solver.solve(assumptions, &mut |is_true| match judge.judge(is_true) {
+                lemmas if lemmas.is_empty() => take(&judge.consistent(is_true)),
+                lemmas => lemmas,
             })
         });
         let answer = answer.unwrap_or_else(|reached| {
@@ -336,19 +292,19 @@ impl<'a> Session<'a> {
         if answer == Answer::Unknown {
             self.given_up = self.given_up.or_else(|| limits.reached());
         }
-        self.statistics.solves += u64::from(answer != Answer::Satisfiable);
+        self.judge.statistics.solves += u64::from(answer != Answer::Satisfiable);
         answer
     }
 
     /// The assumptions that make an execution count: it misuses no library, and no loop is left by the bound.
     /// In a session about the bound, some loop is left by it instead.
     pub fn counted(&self) -> Vec<Lit> {
-        vec![self.encoding.exceeded.negate_if(!self.is_beyond), !self.encoding.any_misuse]
+        self.judge.counted()
     }
 
     /// The literal of a switch of the skeleton, if something depends on it.
     pub fn switch(&self, number: usize) -> Option<Lit> {
-        self.skeleton.switch(number).map(|guard| self.encoding.values.guard(guard))
+        self.judge.skeleton.switch(number).map(|guard| self.judge.encoding.values.guard(guard))
     }
 
     /// The indices of the skeleton's misuses that some execution has. Misuses that a limit hides are missing.
@@ -366,13 +322,13 @@ impl<'a> Session<'a> {
     /// For each misuse of the skeleton, the assumptions under which an execution has it within the bound on
     /// loops.
     pub fn misusing(&self) -> Vec<[Lit; 2]> {
-        let literals = self.encoding.misused.iter();
-        literals.map(|literal| [*literal, !self.encoding.exceeded]).collect()
+        let literals = self.judge.encoding.misused.iter();
+        literals.map(|literal| [*literal, !self.judge.encoding.exceeded]).collect()
     }
 
     /// The values that an observable may have. Not each of them needs to occur.
     pub fn possible(&self, observable: usize) -> Vec<Value> {
-        let domain = &self.encoding.observables[observable];
+        let domain = &self.judge.encoding.observables[observable];
         let numbers = domain.values.iter().map(|(word, _)| Value::of_word(*word));
         numbers.chain(domain.undefined.map(|_| Value::Undefined)).collect()
     }
@@ -380,15 +336,16 @@ impl<'a> Session<'a> {
     /// The assumptions under which the observables have these values. `None` if an observable cannot have its
     /// value.
     pub fn showing(&self, values: &[(usize, Value)]) -> Option<Vec<Lit>> {
-        let literal =
-            |(index, wanted): &(usize, Value)| self.encoding.observables[*index].showing(*wanted);
+        let literal = |(index, wanted): &(usize, Value)| {
+            self.judge.encoding.observables[*index].showing(*wanted)
+        };
         values.iter().map(literal).collect()
     }
 
     /// The assumptions under which an outcome shows, where ⊤ of an execution stands for every value. `None`
     /// if an observable can have neither.
     pub fn covering(&self, outcome: &Outcome) -> Option<Vec<Lit>> {
-        let pairs = self.encoding.observables.iter().zip(&outcome.0);
+        let pairs = self.judge.encoding.observables.iter().zip(&outcome.0);
         let all: Option<Vec<Vec<Lit>>> =
             pairs.map(|(domain, value)| domain.covering(*value)).collect();
         all.map(|all| all.concat())
@@ -396,7 +353,7 @@ impl<'a> Session<'a> {
 
     /// Excludes all executions with this outcome, where ⊤ stands for every value.
     pub fn block(&mut self, outcome: &Outcome) {
-        if let Some(clause) = self.encoding.other_than(outcome) {
+        if let Some(clause) = self.judge.encoding.other_than(outcome) {
             self.solver.add_clause(&clause);
         }
     }
@@ -408,7 +365,7 @@ impl<'a> Session<'a> {
 
     /// Polls that no operation can answer in any execution.
     pub fn unanswered(&self) -> &[EventId] {
-        &self.encoding.unanswered
+        &self.judge.encoding.unanswered
     }
 }
 

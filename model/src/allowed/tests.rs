@@ -8,9 +8,16 @@ use lang::source::Source;
 
 use crate::allowed::{Options, Question};
 use crate::smt::solver::Answer;
-use crate::smt::{Next, Session, enumerate_in_parts};
+use crate::smt::{Next, Session, Sizes, enumerate_by};
 
 const ONE_READ: &str = "litmus t\nmodel sc\n\n  x = 0  |\n  ------\n  x := 1 | a := x\n";
+
+/// A program whose two readers do not depend on each other.
+const TWO_READERS: &str = "litmus t\nmodel sc\n
+  x = 0  |        |
+  ----------------------
+  x := 1 | a := x | c := x
+  x := 2 | b := x | d := x\n";
 
 /// A program with conflicting accesses, so that observables can be ⊤.
 const CONFLICT: &str = "litmus t\ndialect corerma\nmodel corerma\n
@@ -44,10 +51,12 @@ fn beside(text: &str, model: &str, known: &[Vec<Value>]) -> BTreeSet<Vec<Value>>
 /// Observables that can be ⊤: an outcome with it is not the same as those that it covers.
 #[test]
 fn parts_have_the_same_outcomes() {
-    for (text, model) in [(CONFLICT, "corerma"), (ONE_READ, "sc")] {
+    let tests = [(CONFLICT, "corerma"), (ONE_READ, "sc"), (TWO_READERS, "sc")];
+    let both = tests.map(|test| [(test, Sizes::SMALLEST), (test, Sizes::PARTS)]);
+    for ((text, model), sizes) in both.into_iter().flatten() {
         let mut witnesses = BTreeSet::new();
         let (outcomes, answer) = in_session(text, model, |session| {
-            enumerate_in_parts(session, 2, &mut |at| {
+            enumerate_by(session, sizes, &mut |at| {
                 assert!(witnesses.insert(at.outcome().0), "an outcome is found twice");
             })
         });
