@@ -147,7 +147,7 @@ impl Encoder<'_> {
             })
             .collect();
         let mut by_value: BTreeMap<u64, Vec<Lit>> = BTreeMap::new();
-        let mut undefined = Vec::new();
+        let (mut undefined, mut any) = (Vec::new(), Vec::new());
         for write in &writes {
             let mut last = executed[*write];
             for other in writes.iter().filter(|other| *other != write) {
@@ -157,6 +157,7 @@ impl Encoder<'_> {
                 let earlier = self.cnf.or_all(&[!executed[*other], before]);
                 last = self.cnf.and(last, earlier);
             }
+            any.push(last);
             let Some(written) = self.skeleton.events[*write].written else { continue };
             let damaged = self.undefined_writes[*write];
             let domain = self.values.domains[written.0].clone();
@@ -167,6 +168,10 @@ impl Encoder<'_> {
                 let literal = self.cnf.and(last, when);
                 by_value.entry(value).or_default().push(literal);
             }
+        }
+        // It follows from the order, but to find that takes a solver long: each order has to be tried.
+        if writes.iter().any(|write| executed[*write] == Lit::TRUE) {
+            self.cnf.clause(any);
         }
         let values = by_value
             .into_iter()
