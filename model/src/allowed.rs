@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use compiler::calls::calls;
 use compiler::library::{Libraries, each_call, prepare};
@@ -98,11 +99,31 @@ pub struct Question<'a> {
     /// The test. Its own locations come first, then the memory of library objects.
     pub test: Cow<'a, Test>,
     /// The model, composed with the libraries that the test uses.
-    pub model: Cow<'a, Model>,
+    pub model: AskedModel<'a>,
     /// The test's events.
     pub skeleton: Skeleton,
     /// The model laid out for the test's events.
     pub plan: Plan,
+}
+
+/// The model that a question asks.
+#[derive(Clone, Debug)]
+pub enum AskedModel<'a> {
+    /// One without libraries.
+    Model(&'a Model),
+    /// One composed with libraries, which other questions may share.
+    Composed(Arc<Model>),
+}
+
+impl std::ops::Deref for AskedModel<'_> {
+    type Target = Model;
+
+    fn deref(&self) -> &Model {
+        match self {
+            Self::Model(model) => model,
+            Self::Composed(model) => model,
+        }
+    }
 }
 
 impl<'a> Question<'a> {

@@ -14,9 +14,10 @@ use lang::source::Span;
 use skeleton::Guard;
 
 use crate::allowed::{
-    DEFAULT_LOOP_BOUND, MISUSES, Options, Question, limit_reached, misuse_error, undefined_call,
-    undefined_calls, undefined_statements,
+    AskedModel, DEFAULT_LOOP_BOUND, MISUSES, Options, Question, limit_reached, misuse_error,
+    undefined_call, undefined_calls, undefined_statements,
 };
+use crate::library::Composed;
 use crate::sequential;
 use crate::smt::plan::Plan;
 
@@ -51,6 +52,8 @@ pub struct Asking<'a> {
     limits: Option<Limits>,
     /// Registers that are switches, by their names.
     switches: &'a [String],
+    /// Models that questions with the same model and libraries have composed.
+    composed: Option<&'a Composed>,
 }
 
 /// Why a question cannot be asked, or has no answer.
@@ -71,13 +74,19 @@ pub enum Refused {
 impl<'a> Asking<'a> {
     pub(crate) fn new(test: &'a Test, model: &'a Model) -> Self {
         let libraries = crate::library::shipped();
-        Self { test, model, libraries, loops: None, limits: None, switches: &[] }
+        Self { test, model, libraries, loops: None, limits: None, switches: &[], composed: None }
     }
 
     /// The libraries that the test may use.
     #[must_use]
     pub fn libraries(self, libraries: &'a Libraries) -> Self {
         Self { libraries, ..self }
+    }
+
+    /// Where composed models are kept, for questions with the same model and libraries.
+    #[must_use]
+    pub fn composed(self, composed: &'a Composed) -> Self {
+        Self { composed: Some(composed), ..self }
     }
 
     /// Registers, by their names, that hold at first what whoever asks a session chooses: 1 or 0. Programs
@@ -136,13 +145,16 @@ impl<'a> Asking<'a> {
             };
             let switches: Vec<RegisterId> = self.switches.iter().filter_map(named).collect();
             let skeleton = skeleton::build_with_switches(&test.program, &switches, bound);
-            (test, Cow::Borrowed(model), skeleton)
+            (test, AskedModel::Model(model), skeleton)
         } else {
             let prepared = prepare(&test, libraries).map_err(Refused::of)?;
-            let composed = crate::library::compose(model, libraries, &prepared.used);
+            let composed = match self.composed {
+                Some(composed) => composed.model(model, libraries, &prepared.used),
+                None => Composed::default().model(model, libraries, &prepared.used),
+            };
             let composed = composed.map_err(Refused::of)?;
             let skeleton = skeleton::build_prepared(&prepared, libraries, bound);
-            (Cow::Owned(prepared.test), Cow::Owned(composed), skeleton)
+            (Cow::Owned(prepared.test), AskedModel::Composed(composed), skeleton)
         };
         let skeleton = skeleton.map_err(|unsupported| match unsupported.reason {
             Some(reason) => {

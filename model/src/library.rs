@@ -7,7 +7,8 @@
 mod restrict;
 
 use std::cell::Cell;
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use compiler::library::Libraries;
 use lang::cat::model::{
@@ -77,6 +78,34 @@ pub fn lacking(model: &Model) -> Option<String> {
         return Some(format!("has no `{name}`"));
     }
     happens_before(model).is_none().then(|| "has no condition on `hb`".to_owned())
+}
+
+/// Models that were composed of one base and one set of libraries, by the libraries' numbers. Questions about
+/// many programs share them.
+#[derive(Debug, Default)]
+pub struct Composed(Mutex<HashMap<Vec<usize>, Arc<Model>>>);
+
+impl Composed {
+    /// The model of programs over the libraries of these numbers. Always with the same base and libraries.
+    ///
+    /// # Errors
+    /// See [`compose`].
+    pub fn model(
+        &self,
+        base: &Model,
+        libraries: &Libraries,
+        used: &[usize],
+    ) -> Result<Arc<Model>, Vec<Diagnostic>> {
+        let known = self.0.lock().ok().and_then(|models| models.get(used).cloned());
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let model = Arc::new(compose(base, libraries, used)?);
+        if let Ok(mut models) = self.0.lock() {
+            models.insert(used.to_vec(), model.clone());
+        }
+        Ok(model)
+    }
 }
 
 /// The model of programs over the libraries of these numbers.

@@ -31,6 +31,7 @@ use lang::source::Source;
 use crate::allowed::{Allowed, Options, Question};
 use crate::asking::{Refused, first_message};
 use crate::bound::Loops;
+use crate::library::Composed;
 use crate::machine::may_wait;
 use crate::smt::Found;
 
@@ -43,7 +44,7 @@ pub use never::{Never, STATEMENTS};
 pub use text::text;
 
 /// A library and the implementation that is to be checked.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Refinement {
     /// The libraries; of the one checked, with the implementation to be checked.
     libraries: Libraries,
@@ -55,6 +56,8 @@ pub struct Refinement {
     model: Model,
     /// The model of the implementation.
     lower: Model,
+    /// What both models are with libraries.
+    composed: [Composed; 2],
 }
 
 impl Refinement {
@@ -92,7 +95,8 @@ impl Refinement {
         libraries.all.retain(|known| known.name != library.name);
         libraries.all.push(Arc::new(library));
         let number = libraries.all.len() - 1;
-        Ok(Self { libraries, specification, number, model: spec, lower })
+        let composed = Default::default();
+        Ok(Self { libraries, specification, number, model: spec, lower, composed })
     }
 
     /// The library.
@@ -180,7 +184,7 @@ impl Refinement {
         options: &Options,
     ) -> Result<Question<'a>, Refused> {
         let asking = Question::of(test, &self.model).libraries(&self.libraries);
-        asking.loops(options.loop_bound).question()
+        asking.composed(&self.composed[0]).loops(options.loop_bound).question()
     }
 
     /// The question what the implementation allows, over the specifications of lower libraries.
@@ -190,7 +194,7 @@ impl Refinement {
         options: &Options,
     ) -> Result<Question<'a>, Refused> {
         let asking = Question::of(lowered, &self.lower).libraries(&self.libraries);
-        asking.loops(options.loop_bound).question()
+        asking.composed(&self.composed[1]).loops(options.loop_bound).question()
     }
 
     /// What the specification allows of a program; `None` if the program misuses the library.
