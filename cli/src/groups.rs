@@ -75,6 +75,6 @@ impl Groups {
             [(*name).to_owned()].into_iter().chain(counts.iter().map(cell)).collect()
         };
         let rows: Vec<Vec<String>> = groups.iter().map(row).collect();
-        table::draw(look, &[&["group"], columns].concat(), &rows, true)
+        table::draw(look, &[&["group"], columns].concat(), rows, true)
     }
 }

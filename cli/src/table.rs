@@ -13,14 +13,21 @@ const ROWS: usize = 64;
 const NARROW: usize = 16;
 
 /// A table with a head, indented, that fits the terminal; long ones are cut unless `all`.
-pub fn draw(look: Look, head: &[&str], rows: &[Vec<String>], all: bool) -> String {
-    let shown = if all { rows.len() } else { rows.len().min(ROWS) };
-    let mut text = match fitting(look, head, &rows[..shown]) {
-        Some(wrapped) => boxed(head, &rows[..shown], wrapped),
-        None => rows[..shown].iter().map(|row| in_words(look, head, row)).collect(),
+pub fn draw(
+    look: Look,
+    head: &[&str],
+    rows: impl IntoIterator<Item = Vec<String>, IntoIter: ExactSizeIterator>,
+    all: bool,
+) -> String {
+    let rows = rows.into_iter();
+    let count = rows.len();
+    let shown: Vec<Vec<String>> = rows.take(if all { count } else { ROWS }).collect();
+    let mut text = match fitting(look, head, &shown) {
+        Some(wrapped) => boxed(head, &shown, wrapped),
+        None => shown.iter().map(|row| in_words(look, head, row)).collect(),
     };
-    if shown < rows.len() {
-        text.push_str(&format!("  … and {} more; -v shows all\n", rows.len() - shown));
+    if shown.len() < count {
+        text.push_str(&format!("  … and {} more; -v shows all\n", count - shown.len()));
     }
     text
 }
@@ -123,10 +130,10 @@ mod tests {
         let many = vec![vec!["0".to_owned(); 30]; 3];
         for width in [30, 40, 80] {
             for (head, rows) in [(&["name", "what"][..], &few), (&names, &many)] {
-                let text = draw(look(Some(width)), head, rows, true);
+                let text = draw(look(Some(width)), head, rows.clone(), true);
                 assert!(text.lines().all(|line| line.chars().count() <= width), "{width}\n{text}");
                 let cells = |text: &str| text.matches("many").count() + text.matches('0').count();
-                let all = draw(look(None), head, rows, true);
+                let all = draw(look(None), head, rows.clone(), true);
                 assert!(cells(&text) >= cells(&all), "{width}\n{text}");
             }
         }

@@ -78,7 +78,7 @@ fn list(format: Format, terminal: &mut Terminal) -> Exit {
                 vec![model.name.clone(), or_dash(&model.machine), or_dash(&model.title)]
             };
             let rows: Vec<_> = loaded.iter().map(row).collect();
-            let text = table::draw(terminal.look, &["model", "machine", "title"], &rows, true);
+            let text = table::draw(terminal.look, &["model", "machine", "title"], rows, true);
             terminal.out(&text);
         }
     }

@@ -237,7 +237,7 @@ fn list_faults(terminal: &mut Terminal) -> Exit {
         vec![fault.name.to_owned(), fault.description.to_owned()]
     };
     let rows: Vec<_> = Sim::faults_known().iter().map(row).collect();
-    terminal.out(&table::draw(terminal.look, &["fault", "what goes wrong"], &rows, true));
+    terminal.out(&table::draw(terminal.look, &["fault", "what goes wrong"], rows, true));
     Exit::Fine
 }
 

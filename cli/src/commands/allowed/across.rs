@@ -242,7 +242,7 @@ impl Judged {
             vec![model.clone(), answer.word().to_owned(), answer.why()]
         };
         let rows: Vec<Vec<String>> = self.networks.iter().map(row).collect();
-        format!("{}\n{}", self.head(look), draw(look, &["network", "safe", "why not"], &rows, true))
+        format!("{}\n{}", self.head(look), draw(look, &["network", "safe", "why not"], rows, true))
     }
 
     fn line(&self, look: Look) -> String {

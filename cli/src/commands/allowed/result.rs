@@ -420,14 +420,13 @@ impl Layout {
         }
         if !result.outcomes.is_empty() && !result.shown.is_empty() {
             let head: Vec<&str> = result.shown.iter().map(|shown| shown.name.as_str()).collect();
-            let cells = |outcome: &Vec<Value>| cells(&result.shown, outcome);
-            let rows: Vec<Vec<String>> = result.outcomes.iter().map(cells).collect();
-            text.push_str(&draw(self.look, &head, &rows, self.look.verbose > 0));
+            let rows = result.outcomes.iter().map(|outcome| cells(&result.shown, outcome));
+            text.push_str(&draw(self.look, &head, rows, self.look.verbose > 0));
         }
         let claims = result.checked.iter().filter(|checked| checked.seen.is_none());
         let rows: Vec<Vec<String>> = claims.map(|checked| self.verdict(checked)).collect();
         if !rows.is_empty() {
-            text.push_str(&draw(self.look, &["", "expected", "found", "condition"], &rows, true));
+            text.push_str(&draw(self.look, &["", "expected", "found", "condition"], rows, true));
         }
         text.push_str(&self.answers(result));
         for witness in &result.witnesses {

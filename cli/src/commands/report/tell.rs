@@ -102,7 +102,7 @@ fn comparison(made: &Report, look: Look) -> String {
     if !rows.is_empty() {
         let mut head = vec!["test", "outcome", "what"];
         head.extend(comparison.keys.iter().map(String::as_str));
-        text.push_str(&table::draw(look, &head, &rows, true));
+        text.push_str(&table::draw(look, &head, rows, true));
     }
     text
 }
@@ -143,7 +143,7 @@ fn violations(made: &Report, look: Look) -> String {
     if several {
         head.insert(0, "");
     }
-    text.push_str(&table::draw(look, &head, &rows, true));
+    text.push_str(&table::draw(look, &head, rows, true));
     let new = made.findings.iter().find(|finding| !finding.is_known);
     if let Some(finding) = new.or(made.findings.first()) {
         text.push_str(&smallest(finding, look));

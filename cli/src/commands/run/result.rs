@@ -385,7 +385,7 @@ impl Layout {
             let mut head: Vec<&str> =
                 result.shown.iter().map(|shown| shown.name.as_str()).collect();
             head.extend(["count", "judgement"]);
-            text.push_str(&draw(self.look, &head, &rows, self.look.verbose > 0));
+            text.push_str(&draw(self.look, &head, rows, self.look.verbose > 0));
         }
         text.push('\n');
         text

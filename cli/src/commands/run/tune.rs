@@ -351,7 +351,7 @@ fn table(look: Look, trials: &[Trial]) -> String {
         "weak/s",
     ];
     let rows: Vec<Vec<String>> = trials.iter().map(row).collect();
-    let mut text = draw(look, &head, &rows, true);
+    let mut text = draw(look, &head, rows, true);
     match best(trials) {
         Some(trial) if trial.score.kinds > 0 => {
             let options = VerbsOptions::as_options(&trial.parameters);
