@@ -148,10 +148,8 @@ impl<'a> Asking<'a> {
             (test, AskedModel::Model(model), skeleton)
         } else {
             let prepared = prepare(&test, libraries).map_err(Refused::of)?;
-            let composed = match self.composed {
-                Some(composed) => composed.model(model, libraries, &prepared.used),
-                None => Composed::default().model(model, libraries, &prepared.used),
-            };
+            let own = Composed::default();
+            let composed = self.composed.unwrap_or(&own).model(model, libraries, &prepared.used);
             let composed = composed.map_err(Refused::of)?;
             let skeleton = skeleton::build_prepared(&prepared, libraries, bound);
             (Cow::Owned(prepared.test), AskedModel::Composed(composed), skeleton)

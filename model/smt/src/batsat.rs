@@ -64,9 +64,9 @@ impl Solver for Batsat {
         let assumptions = assumptions.iter().map(|lit| translated(&self.variables, *lit));
         let assumptions: Vec<batsat::Lit> = assumptions.collect();
         while self.limits.reached().is_none() {
-            let mut judge = Judge::new(&self.variables, check, self.restart.clone());
-            let answer = self.engine.solve_limited_th(&mut judge, &assumptions);
-            let Judge { mut kept, refuted, .. } = judge;
+            let mut checking = Checking::new(&self.variables, check, self.restart.clone());
+            let answer = self.engine.solve_limited_th(&mut checking, &assumptions);
+            let Checking { mut kept, refuted, .. } = checking;
             for clause in &mut kept {
                 self.engine.add_clause_reuse(clause);
             }
@@ -88,7 +88,7 @@ impl Solver for Batsat {
 
 /// Connects our check to batsat's theory interface. Clauses that an assignment breaks become a conflict
 /// during the search. So the search continues from the conflict instead of from the start.
-struct Judge<'a, 'c> {
+struct Checking<'a, 'c> {
     variables: &'a [Var],
     check: &'a mut Check<'c>,
     /// Broken clauses from the last check that have not been raised as conflicts yet.
@@ -109,7 +109,7 @@ fn is_broken(clause: &[batsat::Lit], acts: &TheoryArg<'_>) -> bool {
     clause.iter().all(|literal| acts.value(literal.var()) == lbool::new(!literal.sign()))
 }
 
-impl<'a, 'c> Judge<'a, 'c> {
+impl<'a, 'c> Checking<'a, 'c> {
     fn new(variables: &'a [Var], check: &'a mut Check<'c>, restart: Rc<Cell<bool>>) -> Self {
         Self {
             variables,
@@ -142,7 +142,7 @@ impl<'a, 'c> Judge<'a, 'c> {
     }
 }
 
-impl Theory for Judge<'_, '_> {
+impl Theory for Checking<'_, '_> {
     fn final_check(&mut self, acts: &mut TheoryArg<'_>) {
         if self.refuted {
             return;

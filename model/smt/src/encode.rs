@@ -227,17 +227,21 @@ pub struct Candidate<'a> {
 impl Candidate<'_> {
     /// The values of all observables.
     pub fn outcome(&self) -> Outcome {
-        Outcome(self.encoding.observables.iter().map(|domain| self.value(domain)).collect())
+        self.values(self.encoding.observables.iter())
     }
 
     /// The values of some observables.
     pub fn outcome_of(&self, observables: &[usize]) -> Outcome {
-        let domains = observables.iter().map(|index| &self.encoding.observables[*index]);
-        Outcome(domains.map(|domain| self.value(domain)).collect())
+        self.values(self.domains(observables))
     }
 
-    fn value(&self, domain: &Domain) -> Value {
-        domain.chosen(self.is_true).unwrap_or(Value::Int(0))
+    fn values<'d>(&self, domains: impl Iterator<Item = &'d Domain>) -> Outcome {
+        let value = |domain: &Domain| domain.chosen(self.is_true).unwrap_or(Value::Int(0));
+        Outcome(domains.map(value).collect())
+    }
+
+    fn domains<'o>(&'o self, observables: &'o [usize]) -> impl Iterator<Item = &'o Domain> {
+        observables.iter().map(|index| &self.encoding.observables[*index])
     }
 
     /// The clause that excludes this candidate and no other.
@@ -254,27 +258,40 @@ impl Candidate<'_> {
 
     /// The clause that excludes all executions with this candidate's outcome.
     pub fn other_outcome(&self) -> Vec<Lit> {
-        negated(self.encoding.observables.iter().flat_map(|domain| self.shows(domain)))
+        negated(self.shown(self.encoding.observables.iter()))
     }
 
     /// The clause that excludes all executions with this candidate's values of some observables.
     pub fn other_outcome_of(&self, observables: &[usize]) -> Vec<Lit> {
-        let domains = observables.iter().map(|index| &self.encoding.observables[*index]);
-        negated(domains.flat_map(|domain| self.shows(domain)))
+        negated(self.shows(observables))
     }
 
-    /// The literals that say which value of a domain the candidate has.
-    pub fn shows(&self, domain: &Domain) -> Vec<Lit> {
-        let literals = domain.literals();
-        match literals.iter().find(|literal| (self.is_true)(**literal)) {
-            Some(shown) => vec![*shown],
-            None => literals.into_iter().map(|literal| !literal).collect(),
+    /// The literals that say which values of some observables the candidate has.
+    pub fn shows(&self, observables: &[usize]) -> Vec<Lit> {
+        self.shown(self.domains(observables))
+    }
+
+    /// Whether the candidate has a listed value, or ⊤, for each of some observables.
+    pub fn shows_values(&self, observables: &[usize]) -> bool {
+        let is_shown = |domain: &Domain| domain.chosen(self.is_true).is_some();
+        self.domains(observables).all(|domain| domain.literals().is_empty() || is_shown(domain))
+    }
+
+    fn shown<'d>(&self, domains: impl Iterator<Item = &'d Domain>) -> Vec<Lit> {
+        let mut shown = Vec::new();
+        for domain in domains {
+            let literals = domain.literals();
+            match literals.iter().find(|literal| (self.is_true)(**literal)) {
+                Some(literal) => shown.push(*literal),
+                None => shown.extend(literals.into_iter().map(|literal| !literal)),
+            }
         }
+        shown
     }
 }
 
-fn negated(literals: impl Iterator<Item = Lit>) -> Vec<Lit> {
-    literals.map(|literal| !literal).filter(|literal| *literal != Lit::FALSE).collect()
+fn negated(literals: Vec<Lit>) -> Vec<Lit> {
+    literals.into_iter().map(|literal| !literal).filter(|literal| *literal != Lit::FALSE).collect()
 }
 
 impl Literals for Candidate<'_> {

@@ -95,22 +95,14 @@ impl Enumeration<'_, '_> {
         let Self { session, group, outcomes, witness, .. } = self;
         session.each(within, &mut |at| {
             Self::record(at, group, outcomes, witness);
-            clauses.push(at.candidate.other_outcome_of(group));
-            if clauses.len() < end {
-                Next::Without(vec![at.candidate.other_outcome_of(group)])
-            } else {
-                Next::Stop
-            }
+            let clause = at.candidate.other_outcome_of(group);
+            clauses.push(clause.clone());
+            if clauses.len() < end { Next::Without(vec![clause]) } else { Next::Stop }
         })
     }
 
-    /// Finds the outcomes under some assumptions, except for those that the clauses exclude.
-    fn part(&mut self, within: &[Lit], clauses: Vec<Vec<Lit>>) -> Answer {
-        clauses.iter().for_each(|clause| self.session.solver.add_clause(clause));
-        self.rest(within, clauses)
-    }
-
-    /// The same, where the solver knows the clauses.
+    /// Finds the outcomes under some assumptions, except for those that the clauses exclude. The solver knows
+    /// the clauses; it may lack the last one, and then finds that outcome again.
     fn rest(&mut self, within: &[Lit], mut clauses: Vec<Vec<Lit>>) -> Answer {
         let answer = self.search(within, &mut clauses, self.sizes.part);
         if answer != Answer::Satisfiable {
@@ -160,8 +152,9 @@ impl Enumeration<'_, '_> {
             self.session.renew();
             // Another part's outcome need not be excluded here: its clause holds.
             let holds = |clause: &&Vec<Lit>| clause.iter().any(|literal| part.contains(literal));
-            let own = clauses.iter().filter(|clause| !holds(clause)).cloned().collect();
-            match self.part(&[within, &part].concat(), own) {
+            let own: Vec<_> = clauses.iter().filter(|clause| !holds(clause)).cloned().collect();
+            own.iter().for_each(|clause| self.session.solver.add_clause(clause));
+            match self.rest(&[within, &part].concat(), own) {
                 Answer::Unsatisfiable => {}
                 Answer::Unknown if self.session.given_up.is_some() => return Answer::Unknown,
                 _ => answer = Answer::Unknown,

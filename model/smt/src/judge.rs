@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use lang::cat::model::AxiomKind;
 use lang::limits;
 use lang::outcome::Outcome;
+use rustc_hash::FxHashSet;
 use skeleton::Skeleton;
 
 use super::cnf::Lit;
@@ -42,8 +43,11 @@ pub struct Judge<'a> {
     pub judges_undefined: bool,
     /// The session is about executions that reach the bound on loops.
     pub is_beyond: bool,
-    /// What was learned of axioms, of ⊤ and of circular values, for a solver that takes another's place.
+    /// What was learned of axioms, of ⊤ and of circular values, for a solver that takes another's place. Each
+    /// lemma is there once.
     pub lemmas: Vec<Vec<Lit>>,
+    /// The same as a set.
+    pub known: FxHashSet<Vec<Lit>>,
     /// Outcomes of executions that break some axiom, a few of those that searches came upon. Other executions
     /// may show them too.
     pub broken: BTreeSet<Outcome>,
@@ -63,8 +67,11 @@ impl Judge<'_> {
         let negated = |reason: Vec<Lit>| reason.into_iter().map(|literal| !literal).collect();
         let lemmas: Vec<Vec<Lit>> = reasons.into_iter().map(negated).collect();
         self.statistics.lemmas += lemmas.len() as u64;
-        let room = MOST_LEMMAS.saturating_sub(self.lemmas.len());
-        self.lemmas.extend(lemmas.iter().take(room).cloned());
+        for lemma in &lemmas {
+            if self.lemmas.len() < MOST_LEMMAS && self.known.insert(lemma.clone()) {
+                self.lemmas.push(lemma.clone());
+            }
+        }
         lemmas
     }
 

@@ -22,6 +22,7 @@ use std::collections::BTreeSet;
 use lang::cat::model::{AxiomKind, Model};
 use lang::limits::{Limits, Reached};
 use lang::outcome::{Observable, Outcome, Value};
+use rustc_hash::FxHashSet;
 use skeleton::{EventId, Skeleton};
 
 use crate::relation::Relation;
@@ -42,7 +43,8 @@ pub use judge::Statistics;
 pub struct Session<'a> {
     judge: Judge<'a>,
     solver: Box<dyn Solver>,
-    solver_kind: (SolverKind, Limits),
+    kind: SolverKind,
+    limits: Limits,
     shown: &'a [Observable],
     /// Values that the encoding must list in domains, because an execution needed them and they were missing.
     extra: Extra,
@@ -152,13 +154,15 @@ impl<'a> Session<'a> {
             judges_undefined,
             is_beyond,
             lemmas: Vec::new(),
+            known: FxHashSet::default(),
             broken: BTreeSet::new(),
             statistics: Statistics::default(),
         };
         let mut session = Self {
             judge,
             solver,
-            solver_kind: (kind, limits.clone()),
+            kind,
+            limits: limits.clone(),
             shown: observables,
             extra,
             known,
@@ -216,6 +220,7 @@ impl<'a> Session<'a> {
                 &self.known,
             )?;
             self.judge.lemmas.clear();
+            self.judge.known.clear();
             self.renew();
         }
         Ok(())
@@ -224,7 +229,7 @@ impl<'a> Session<'a> {
     /// Begins again with a new solver, which knows the formula and what was learned of it, but not what was
     /// excluded. Returns the solver before.
     fn renew(&mut self) -> Box<dyn Solver> {
-        let mut solver = start(&self.judge.encoding, self.solver_kind.0, &self.solver_kind.1);
+        let mut solver = start(&self.judge.encoding, self.kind, &self.limits);
         self.judge.lemmas.iter().for_each(|lemma| solver.add_clause(lemma));
         std::mem::replace(&mut self.solver, solver)
     }
@@ -277,7 +282,7 @@ impl<'a> Session<'a> {
             return Answer::Unknown;
         }
         let judge = &mut self.judge;
-        let limits = &self.solver_kind.1;
+        let limits = &self.limits;
         // The solver checks the limits itself, but judging one candidate may take long.
         let answer = limits.within(|| {
             self.solver.solve(assumptions, &mut |is_true| match judge.judge(is_true) {

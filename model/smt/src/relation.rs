@@ -222,8 +222,9 @@ impl Relation {
         }
     }
 
-    /// `self+`, or `None` if it has a cycle. Each element is closed after those that it relates to, nearest
-    /// first: what they reach need not be visited, which is most of a relation that is nearly transitive.
+    /// `self+`, or `None` if it has a cycle. Each element is closed after those that it relates to, the
+    /// lowest number first, which in program order is the nearest: what they reach need not be visited.
+    /// That is most of a relation that is nearly transitive.
     fn closed_without_cycles(&self) -> Option<Self> {
         let mut closed = Self::empty(self.size);
         let (mut is_closed, mut is_open) = (vec![false; self.size], vec![false; self.size]);

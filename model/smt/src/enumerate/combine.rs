@@ -19,10 +19,14 @@ use crate::{Consistent, Next};
 /// So many combinations are tried first. If fewer than `ENOUGH` are consistent, the solver alone is faster.
 const TRIED: usize = 64;
 const ENOUGH: usize = 48;
+/// After so many questions about combinations, the same if most combinations had to be asked about.
+const ASKED: usize = 500;
 
 /// An assignment that consists of two.
 struct Merged {
     bits: Bits,
+    /// How many lemmas the solver knows.
+    lemmas: usize,
     /// Which of the two gave what belongs to no group, when a merged one was consistent last. It is tried
     /// first, because finding literals to blame takes longer than judging.
     rest: usize,
@@ -32,14 +36,16 @@ impl Enumeration<'_, '_> {
     /// Finds all outcomes from the outcomes of two groups of the observables. `None` if no two groups are
     /// worth it, or a limit was reached. Then the solver is as before.
     pub(super) fn combine(&mut self, within: &[Lit]) -> Option<Answer> {
+        let limits = self.session.limits.clone();
         let judge = &self.session.judge;
         let assumptions = [within, &[!judge.encoding.values.other]].concat();
-        let groups = divide(judge, &assumptions, &self.group, |part| self.values(part))?;
+        let groups =
+            limits.within(|| divide(judge, &assumptions, &self.group, |part| self.values(part)));
+        let groups = groups.ok()??;
         let before = self.session.renew();
         let found = self.halves(within, &groups);
         self.session.renew();
         // The solver checks the limits itself, but here it is asked seldom.
-        let limits = self.session.solver_kind.1.clone();
         let answer = limits.within(|| self.combinations(within, &groups, &found?));
         let answer = answer.unwrap_or_else(|reached| {
             self.session.given_up = Some(reached);
@@ -62,21 +68,24 @@ impl Enumeration<'_, '_> {
     /// The executions of both groups. `None` if a limit was reached, or the first has too few outcomes.
     fn halves(&mut self, within: &[Lit], groups: &[Group; 2]) -> Option<[Vec<Bits>; 2]> {
         let first = self.half(within, &groups[0])?;
-        let is_worth_it = first.len() >= self.sizes.least;
-        is_worth_it.then(|| Some([first, self.half(within, &groups[1])?]))?
+        if first.len() < self.sizes.least {
+            return None;
+        }
+        Some([first, self.half(within, &groups[1])?])
     }
 
     /// One execution for each outcome of a group. `None` if a limit was reached.
-    fn half(&mut self, within: &[Lit], half: &Group) -> Option<Vec<Bits>> {
+    fn half(&mut self, within: &[Lit], of: &Group) -> Option<Vec<Bits>> {
         self.session.renew();
         let mut found = Vec::new();
         let Self { session, sizes, group, outcomes, witness } = self;
         let mut half = Enumeration {
             session,
             sizes: *sizes,
-            group: half.observables.clone(),
+            group: of.observables.clone(),
             outcomes: BTreeSet::new(),
             witness: &mut |at| {
+                debug_assert!(at.candidate.shows_values(&of.observables), "values are listed");
                 found.push(Bits::of(at));
                 Self::record(at, group, outcomes, witness);
             },
@@ -92,22 +101,29 @@ impl Enumeration<'_, '_> {
         groups: &[Group; 2],
         [left, right]: &[Vec<Bits>; 2],
     ) -> Option<Answer> {
-        let mut merged = Merged { bits: left.first()?.clone(), rest: 0 };
+        let lemmas = self.session.judge.lemmas.len();
+        let mut merged = Merged { bits: left.first()?.clone(), lemmas, rest: 0 };
         let spread = |index: usize, of: &[Bits]| index % TRIED * of.len() / TRIED;
         let tried = (0..TRIED).filter(|index| {
+            // An odd factor visits all places, in another order.
             let (x, y) = (spread(*index, left), spread(index * 37, right));
             self.merge(&mut merged, groups, [&left[x], &right[y]])
         });
         if tried.count() < ENOUGH {
             return None;
         }
-        for x in left {
-            for y in right {
-                let is_decided = self.merge(&mut merged, groups, [x, y])
-                    || self.ask(within, groups, [x, y]) != Answer::Unknown;
-                if !is_decided {
-                    return Some(Answer::Unknown);
-                }
+        let (mut all, mut asked) = (0, 0);
+        for shown in left.iter().flat_map(|x| right.iter().map(move |y| [x, y])) {
+            all += 1;
+            if self.merge(&mut merged, groups, shown) {
+                continue;
+            }
+            asked += 1;
+            if asked >= ASKED && asked * 2 > all {
+                return None;
+            }
+            if self.ask(&mut merged, within, groups, shown) == Answer::Unknown {
+                return Some(Answer::Unknown);
             }
         }
         Some(Answer::Unsatisfiable)
@@ -119,31 +135,38 @@ impl Enumeration<'_, '_> {
             let part = 1 - rest;
             merged.bits.merge(shown[part], &groups[part].variables, shown[rest]);
             let is_true = |literal| merged.bits.is_true(literal);
-            let lemmas = self.session.judge.judge(&is_true);
-            if lemmas.is_empty() {
+            if self.session.judge.judge(&is_true).is_empty() {
                 let at = self.session.judge.consistent(&is_true);
                 Self::record(&at, &self.group, &mut self.outcomes, self.witness);
                 merged.rest = rest;
                 return true;
             }
-            lemmas.iter().for_each(|lemma| self.session.solver.add_clause(lemma));
         }
         false
     }
 
     /// Asks the solver for an execution that shows what each of two executions shows of its group.
-    fn ask(&mut self, within: &[Lit], groups: &[Group; 2], shown: [&Bits; 2]) -> Answer {
+    fn ask(
+        &mut self,
+        merged: &mut Merged,
+        within: &[Lit],
+        groups: &[Group; 2],
+        shown: [&Bits; 2],
+    ) -> Answer {
+        let Self { session, group, outcomes, witness, .. } = self;
         let mut assumptions = within.to_vec();
-        let encoding = &self.session.judge.encoding;
+        let encoding = &session.judge.encoding;
         for (group, bits) in groups.iter().zip(shown) {
             let candidate = Candidate { encoding, is_true: &|literal| bits.is_true(literal) };
-            let domains = group.observables.iter().map(|index| &encoding.observables[*index]);
-            assumptions.extend(domains.flat_map(|domain| candidate.shows(domain)));
+            assumptions.extend(candidate.shows(&group.observables));
         }
-        let Self { session, group, outcomes, witness, .. } = self;
-        session.each(&assumptions, &mut |at: &Consistent<'_>| {
+        let new = &session.judge.lemmas[merged.lemmas..];
+        new.iter().for_each(|lemma| session.solver.add_clause(lemma));
+        let answer = session.each(&assumptions, &mut |at: &Consistent<'_>| {
             Self::record(at, group, outcomes, witness);
             Next::Stop
-        })
+        });
+        merged.lemmas = session.judge.lemmas.len();
+        answer
     }
 }

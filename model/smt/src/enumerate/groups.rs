@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use lang::limits;
+
 use crate::Consistent;
 use crate::cnf::Lit;
 use crate::judge::Judge;
@@ -104,6 +106,7 @@ impl Connected {
         within.iter().for_each(|literal| fix(&mut fixed, *literal));
         let mut is_changed = true;
         while is_changed {
+            limits::look_now();
             is_changed = false;
             for clause in encoding.cnf.clauses.iter().chain(&judge.lemmas) {
                 if let Some(literal) = only_open(&fixed, clause) {
@@ -126,11 +129,22 @@ impl Connected {
     }
 
     fn connect(&mut self, literals: &[Lit]) {
-        let mut roots = literals.iter().filter_map(|literal| self.root(*literal));
-        let Some(first) = roots.next() else { return };
-        for root in roots.collect::<Vec<_>>() {
-            self.parents[root] = first;
+        let mut first = None;
+        for variable in literals.iter().map(|literal| literal.variable() as usize) {
+            if self.fixed[variable].is_none() {
+                let root = self.halved(variable);
+                self.parents[root] = *first.get_or_insert(root);
+            }
         }
+    }
+
+    /// The root of a variable. Each variable on the way gets its parent's parent, so ways stay short.
+    fn halved(&mut self, mut variable: usize) -> usize {
+        while self.parents[variable] != variable {
+            self.parents[variable] = self.parents[self.parents[variable]];
+            variable = self.parents[variable];
+        }
+        variable
     }
 
     /// The variable that stands for all that depend on this literal's. `None` if its value is fixed.
