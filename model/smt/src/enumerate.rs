@@ -138,7 +138,7 @@ impl Enumeration<'_, '_> {
         literals
     }
 
-    /// The same, for each value of an observable. The clauses exclude what was found.
+    /// Finds the outcomes for each value of an observable, except for those that the clauses exclude.
     fn parts(&mut self, within: &[Lit], observable: usize, clauses: &[Vec<Lit>]) -> Answer {
         let literals = self.literals(observable);
         let mut answer = Answer::Unsatisfiable;
