@@ -235,8 +235,8 @@ impl<'a> Question<'a> {
             let unanswered = session.unanswered().iter();
             blocked = unanswered.map(|poll| self.skeleton.event(*poll).span).collect();
         }
-        let mut excluded = session.broken().clone();
-        excluded.retain(|one| !outcomes.iter().any(|known| known.covers(one)));
+        let is_allowed = |one: &&Outcome| outcomes.iter().any(|known| known.covers(one));
+        let excluded = session.broken().iter().filter(|one| !is_allowed(one)).cloned().collect();
         Ok(Allowed {
             outcomes,
             excluded,

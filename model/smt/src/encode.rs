@@ -162,9 +162,9 @@ impl Encoding {
     pub fn other_than(&self, known: &Outcome) -> Option<Vec<Lit>> {
         let shown = self.observables.iter().zip(&known.0);
         let shown = shown.filter(|(_, value)| **value != Value::Undefined);
-        let literals = shown.map(|(domain, value)| Some(!domain.showing(*value)?));
-        let literals: Option<Vec<Lit>> = literals.collect();
-        literals.map(|all| all.into_iter().filter(|literal| *literal != Lit::FALSE).collect())
+        let literals: Option<Vec<Lit>> =
+            shown.map(|(domain, value)| domain.showing(*value)).collect();
+        literals.map(negated)
     }
 
     /// For each thread, the literals of what its reads and polls take.
@@ -290,6 +290,7 @@ impl Candidate<'_> {
     }
 }
 
+/// The clause that one of the literals is false.
 fn negated(literals: Vec<Lit>) -> Vec<Lit> {
     literals.into_iter().map(|literal| !literal).filter(|literal| *literal != Lit::FALSE).collect()
 }

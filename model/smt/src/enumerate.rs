@@ -19,11 +19,11 @@ use super::{Consistent, Next, Session};
 /// When an enumeration goes another way.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
-    /// So many outcomes of one part divide it, at least 2.
+    /// The number of outcomes at which a part is divided, at least 2.
     pub part: usize,
-    /// After so many outcomes, executions may be combined.
+    /// The number of outcomes at which it is tried to combine executions.
     pub few: usize,
-    /// Executions of two groups of observables are combined only if the smaller group has so many outcomes.
+    /// The number of outcomes that the smaller group of observables needs for executions to be combined.
     pub least: usize,
 }
 

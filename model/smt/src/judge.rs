@@ -68,7 +68,8 @@ impl Judge<'_> {
         let lemmas: Vec<Vec<Lit>> = reasons.into_iter().map(negated).collect();
         self.statistics.lemmas += lemmas.len() as u64;
         for lemma in &lemmas {
-            if self.lemmas.len() < MOST_LEMMAS && self.known.insert(lemma.clone()) {
+            if self.lemmas.len() < MOST_LEMMAS && !self.known.contains(lemma) {
+                self.known.insert(lemma.clone());
                 self.lemmas.push(lemma.clone());
             }
         }

@@ -169,7 +169,7 @@ impl Encoder<'_> {
                 by_value.entry(value).or_default().push(literal);
             }
         }
-        // It follows from the order, but to find that takes a solver long: each order has to be tried.
+        // Some write is the last. That follows from the order, but a solver would have to try orders.
         if writes.iter().any(|write| executed[*write] == Lit::TRUE) {
             self.cnf.clause(any);
         }

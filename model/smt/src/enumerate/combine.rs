@@ -16,14 +16,17 @@ use crate::encode::Candidate;
 use crate::solver::Answer;
 use crate::{Consistent, Next};
 
-/// So many combinations are tried first. If fewer than `ENOUGH` are consistent, the solver alone is faster.
+/// The number of combinations that are tried first. If fewer than `ENOUGH` of them are consistent, the solver
+/// alone is faster.
 const TRIED: usize = 64;
 const ENOUGH: usize = 48;
-/// After so many questions about combinations, the same if most combinations had to be asked about.
+/// The number of questions about combinations after which the solver alone is faster, if most combinations
+/// had to be asked about.
 const ASKED: usize = 500;
 
-/// An assignment that consists of two.
-struct Merged {
+/// An assignment that consists of two, one for each group.
+struct Merged<'g> {
+    groups: &'g [Group; 2],
     bits: Bits,
     /// How many lemmas the solver knows.
     lemmas: usize,
@@ -44,7 +47,6 @@ impl Enumeration<'_, '_> {
         let groups = groups.ok()??;
         let before = self.session.renew();
         let found = self.halves(within, &groups);
-        self.session.renew();
         // The solver checks the limits itself, but here it is asked seldom.
         let answer = limits.within(|| self.combinations(within, &groups, &found?));
         let answer = answer.unwrap_or_else(|reached| {
@@ -74,9 +76,9 @@ impl Enumeration<'_, '_> {
         Some([first, self.half(within, &groups[1])?])
     }
 
-    /// One execution for each outcome of a group. `None` if a limit was reached.
+    /// One execution for each outcome of a group. `None` if a limit was reached. The solver is a new one
+    /// then, from which nothing is excluded.
     fn half(&mut self, within: &[Lit], of: &Group) -> Option<Vec<Bits>> {
-        self.session.renew();
         let mut found = Vec::new();
         let Self { session, sizes, group, outcomes, witness } = self;
         let mut half = Enumeration {
@@ -91,6 +93,7 @@ impl Enumeration<'_, '_> {
             },
         };
         let answer = half.all(within);
+        self.session.renew();
         (answer == Answer::Unsatisfiable).then_some(found)
     }
 
@@ -102,12 +105,12 @@ impl Enumeration<'_, '_> {
         [left, right]: &[Vec<Bits>; 2],
     ) -> Option<Answer> {
         let lemmas = self.session.judge.lemmas.len();
-        let mut merged = Merged { bits: left.first()?.clone(), lemmas, rest: 0 };
+        let mut merged = Merged { groups, bits: left.first()?.clone(), lemmas, rest: 0 };
         let spread = |index: usize, of: &[Bits]| index % TRIED * of.len() / TRIED;
         let tried = (0..TRIED).filter(|index| {
             // An odd factor visits all places, in another order.
             let (x, y) = (spread(*index, left), spread(index * 37, right));
-            self.merge(&mut merged, groups, [&left[x], &right[y]])
+            self.merge(&mut merged, [&left[x], &right[y]])
         });
         if tried.count() < ENOUGH {
             return None;
@@ -115,14 +118,14 @@ impl Enumeration<'_, '_> {
         let (mut all, mut asked) = (0, 0);
         for shown in left.iter().flat_map(|x| right.iter().map(move |y| [x, y])) {
             all += 1;
-            if self.merge(&mut merged, groups, shown) {
+            if self.merge(&mut merged, shown) {
                 continue;
             }
             asked += 1;
             if asked >= ASKED && asked * 2 > all {
                 return None;
             }
-            if self.ask(&mut merged, within, groups, shown) == Answer::Unknown {
+            if self.ask(&mut merged, within, shown) == Answer::Unknown {
                 return Some(Answer::Unknown);
             }
         }
@@ -130,10 +133,10 @@ impl Enumeration<'_, '_> {
     }
 
     /// Merges two executions in both ways, and says whether one of them is consistent.
-    fn merge(&mut self, merged: &mut Merged, groups: &[Group; 2], shown: [&Bits; 2]) -> bool {
+    fn merge(&mut self, merged: &mut Merged<'_>, shown: [&Bits; 2]) -> bool {
         for rest in [merged.rest, 1 - merged.rest] {
             let part = 1 - rest;
-            merged.bits.merge(shown[part], &groups[part].variables, shown[rest]);
+            merged.bits.merge(shown[part], &merged.groups[part].variables, shown[rest]);
             let is_true = |literal| merged.bits.is_true(literal);
             if self.session.judge.judge(&is_true).is_empty() {
                 let at = self.session.judge.consistent(&is_true);
@@ -146,17 +149,11 @@ impl Enumeration<'_, '_> {
     }
 
     /// Asks the solver for an execution that shows what each of two executions shows of its group.
-    fn ask(
-        &mut self,
-        merged: &mut Merged,
-        within: &[Lit],
-        groups: &[Group; 2],
-        shown: [&Bits; 2],
-    ) -> Answer {
+    fn ask(&mut self, merged: &mut Merged<'_>, within: &[Lit], shown: [&Bits; 2]) -> Answer {
         let Self { session, group, outcomes, witness, .. } = self;
         let mut assumptions = within.to_vec();
         let encoding = &session.judge.encoding;
-        for (group, bits) in groups.iter().zip(shown) {
+        for (group, bits) in merged.groups.iter().zip(shown) {
             let candidate = Candidate { encoding, is_true: &|literal| bits.is_true(literal) };
             assumptions.extend(candidate.shows(&group.observables));
         }

@@ -94,6 +94,7 @@ pub fn divide(
 
 /// Which variables depend on each other, by union and find.
 struct Connected {
+    /// By variable: in the end, the one that stands for all that depend on each other.
     parents: Vec<usize>,
     /// The variables whose value is the same in every execution.
     fixed: Vec<Option<bool>>,
@@ -125,6 +126,9 @@ impl Connected {
         for thread in encoding.taken_by_thread(judge.skeleton) {
             all.connect(&thread);
         }
+        for variable in 0..all.parents.len() {
+            all.parents[variable] = all.top(variable);
+        }
         all
     }
 
@@ -132,14 +136,14 @@ impl Connected {
         let mut first = None;
         for variable in literals.iter().map(|literal| literal.variable() as usize) {
             if self.fixed[variable].is_none() {
-                let root = self.halved(variable);
+                let root = self.top(variable);
                 self.parents[root] = *first.get_or_insert(root);
             }
         }
     }
 
-    /// The root of a variable. Each variable on the way gets its parent's parent, so ways stay short.
-    fn halved(&mut self, mut variable: usize) -> usize {
+    /// The last parent of a variable. Each variable on the way gets its parent's parent, so ways stay short.
+    fn top(&mut self, mut variable: usize) -> usize {
         while self.parents[variable] != variable {
             self.parents[variable] = self.parents[self.parents[variable]];
             variable = self.parents[variable];
@@ -149,14 +153,8 @@ impl Connected {
 
     /// The variable that stands for all that depend on this literal's. `None` if its value is fixed.
     fn root(&self, literal: Lit) -> Option<usize> {
-        let mut variable = literal.variable() as usize;
-        if self.fixed[variable].is_some() {
-            return None;
-        }
-        while self.parents[variable] != variable {
-            variable = self.parents[variable];
-        }
-        Some(variable)
+        let variable = literal.variable() as usize;
+        self.fixed[variable].is_none().then(|| self.parents[variable])
     }
 
     /// The variables that depend on one of these.
