@@ -27,6 +27,9 @@ pub use write::{MARK, Written, write};
 
 /// The format of a text, if its first word names one of herd's.
 pub fn architecture(text: &str) -> Option<Architecture> {
+    if !text.trim_start().starts_with(['X', '(']) {
+        return None;
+    }
     match parse::without_comments(text).split_whitespace().next()? {
         "X86" => Some(Architecture::X86),
         "X86_64" => Some(Architecture::X86_64),

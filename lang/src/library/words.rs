@@ -79,12 +79,12 @@ impl<'a> Words<'a> {
             let word = first_word(rest);
             let after = rest[word.len()..].trim_start();
             let next = first_word(after);
-            let joined = format!("{word}{next}");
+            let joined = || format!("{word}{next}");
             let whole = rest.len() - after.len() + next.len();
             let has_name = |behind: &str| behind.trim_start().starts_with(first_letter);
             let is_class = |word: &str| self.class(word).is_some();
             let (taken, class) = match has_name(after) {
-                true if has_name(&after[next.len()..]) && is_class(&joined) => (whole, joined),
+                true if has_name(&after[next.len()..]) && is_class(&joined()) => (whole, joined()),
                 true if is_class(word) => (word.len(), word.to_owned()),
                 _ => {
                     out.push_str(word);

@@ -107,12 +107,14 @@ impl<'a> Checker<'a> {
 
     /// What a name means; a name that means nothing is an error.
     fn meaning(&mut self, name: &Name) -> Option<Meaning> {
-        self.meaning_or(name, &format!("`{} = 0`", name.text))
+        self.meaning_or(name, || format!("`{} = 0`", name.text))
     }
 
     /// The same, with a declaration to suggest.
-    fn meaning_or(&mut self, name: &Name, declaration: &str) -> Option<Meaning> {
-        self.used.insert(name.text.clone());
+    fn meaning_or(&mut self, name: &Name, declaration: impl FnOnce() -> String) -> Option<Meaning> {
+        if !self.used.contains(&name.text) {
+            self.used.insert(name.text.clone());
+        }
         let found = self.meanings.get(&name.text).copied();
         if let Some(array) = arrays::of_word(&name.text) {
             self.used.insert(array.to_owned());
@@ -134,7 +136,7 @@ impl<'a> Checker<'a> {
             let error = Diagnostic::error(Code::UndeclaredName, span, message);
             self.sink.push(match self.sink.suggest(&name.text, known) {
                 Some(known) => error.did_you_mean(known),
-                None => error.help(format!("declare it above the rule, such as {declaration}")),
+                None => error.help(format!("declare it above the rule, such as {}", declaration())),
             });
         }
         None

@@ -149,7 +149,7 @@ fn errors() {
            | ^^^^^^|^^^^^  
            |       `------- here
         ---'
-        [syntax] Error: expected the end, an operator, `,` or `✓` or `✗`, found `)`
+        [syntax] Error: expected the end, `,`, an operator or `✓` or `✗`, found `)`
            ,-[ --outcome:1:4 ]
            |
          1 | a=1)

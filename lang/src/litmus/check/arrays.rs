@@ -147,7 +147,8 @@ impl Checker<'_> {
     /// Reports `x[9]`, which nothing is.
     pub fn no_word(&mut self, word: &Name, array: &str) {
         let name = Name { text: array.to_owned(), place: word.place };
-        let Some(meaning) = self.meaning_or(&name, &format!("`{array}[4] = 0`")) else { return };
+        let declaration = || format!("`{array}[4] = 0`");
+        let Some(meaning) = self.meaning_or(&name, declaration) else { return };
         match meaning {
             Meaning::Array(array) => {
                 let words = self.arrays[array].words;

@@ -21,6 +21,9 @@ const MOST_CHOICES: usize = 1024;
 
 /// Lowers a statement that accesses a word by a value. `None` if it does not.
 pub fn statement(lowerer: &mut Lowerer<'_, '_>, statement: &Statement) -> Option<Option<()>> {
+    if lowerer.checker.by_words.is_empty() {
+        return None;
+    }
     let mut changed = statement.clone();
     let mut places = all_places(&mut changed.kind);
     let by_value = |access: &&mut Access| matches!(access.index.as_deref(), Some(Index::Value(_)));

@@ -28,7 +28,7 @@ pub fn empty(method: &str) -> Call {
 pub fn object(lowerer: &mut Lowerer<'_, '_>, access: &Access) -> Option<usize> {
     let name = &access.name.text;
     let example = "an object of a library's class";
-    let found = match lowerer.checker.meaning_or(&access.name, example)? {
+    let found = match lowerer.checker.meaning_or(&access.name, || example.to_owned())? {
         Meaning::Object(object) => return Some(object),
         Meaning::Location(_) => "a plain location",
         Meaning::Register(_) => "a register",

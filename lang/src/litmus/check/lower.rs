@@ -275,11 +275,10 @@ impl Lowerer<'_, '_> {
             Target::Access(access) => access,
         };
         // Other names are registers by what they are assigned.
-        let declaration = format!(
-            "`{} = 0`; a register that only takes numbers is declared too",
-            access.name.text
-        );
-        match self.checker.meaning_or(&access.name, &declaration)? {
+        let name = &access.name;
+        let declaration =
+            || format!("`{} = 0`; a register that only takes numbers is declared too", name.text);
+        match self.checker.meaning_or(name, declaration)? {
             Meaning::Register(register) => {
                 let register = self.own_register(access, register)?;
                 self.compute(register, expr)

@@ -22,9 +22,13 @@ pub enum Bar {
 /// parentheses are operators.
 pub fn split(text: &Text, row: Span) -> (Vec<Span>, Vec<Bar>) {
     let line = text.slice(row);
+    if !may_have_bars(line) {
+        return (vec![text.trim(row)], Vec::new());
+    }
     let balanced = line.matches('(').count() == line.matches(')').count();
-    let mut cells = Vec::new();
-    let mut bars = Vec::new();
+    let most = line.bytes().filter(|byte| *byte == b'|').count();
+    let mut cells = Vec::with_capacity(most + 1);
+    let mut bars = Vec::with_capacity(most);
     let mut depth = 0usize;
     let mut start = 0;
     let mut skip_to = 0;
@@ -45,6 +49,15 @@ pub fn split(text: &Text, row: Span) -> (Vec<Span>, Vec<Bar>) {
     }
     cells.push(text.trim(Span::new(row.start + start, row.end)));
     (cells, bars)
+}
+
+/// Whether a row is one cell.
+pub fn is_one(text: &Text, row: Span) -> bool {
+    !may_have_bars(text.slice(row)) || split(text, row).1.is_empty()
+}
+
+fn may_have_bars(line: &str) -> bool {
+    line.bytes().any(|byte| byte == b'|' || !byte.is_ascii())
 }
 
 fn show(bars: &[Bar]) -> String {

@@ -81,6 +81,10 @@ fn quoted(context: &mut Context<'_>, rule: Rule, piece: &Piece) -> Option<String
 fn unquoted(pair: Pair<'_, Rule>) -> String {
     let mut text = String::new();
     for inner in pair.into_inner() {
+        if !inner.as_str().contains('\\') {
+            text.push_str(inner.as_str());
+            continue;
+        }
         let mut characters = inner.as_str().chars();
         while let Some(character) = characters.next() {
             text.push(if character == '\\' {

@@ -11,6 +11,10 @@ pub fn find(text: &Text, lines: &[Span]) -> Vec<(Span, u64)> {
 
 /// What a row of labels counts from; `None` if the row is not one of labels.
 fn first(text: &Text, row: Span) -> Option<u64> {
+    // What most other rows have.
+    if text.slice(row).contains(['=', '(', '-', '"']) {
+        return None;
+    }
     let (cells, _) = cells::split(text, row);
     let mut first = None;
     for (index, cell) in cells.into_iter().enumerate() {

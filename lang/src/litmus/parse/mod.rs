@@ -113,6 +113,11 @@ impl Piece {
     /// stays in that cell.
     fn span(&self, start: usize, end: usize) -> Span {
         let inner = self.text.get(start..end).unwrap_or("");
+        let shows = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
+        // Most parts have no blanks at their ends.
+        if shows(inner.as_bytes().first()) && shows(inner.as_bytes().last()) {
+            return Span::new(self.offset(start), self.offset(end - 1) + 1);
+        }
         let from = start + (inner.len() - inner.trim_start().len());
         let to = (start + inner.trim_end().len()).max(from);
         if from == to {
@@ -149,6 +154,10 @@ impl Context<'_> {
 
     /// True if nothing is nested so deep that reading it would need much stack.
     fn shallow(&mut self, piece: &Piece) -> bool {
+        let may_nest = |byte: u8| matches!(byte, b'(' | b'{' | b'[' | b'~' | b'!' | b'n' | 0x80..);
+        if piece.text.bytes().filter(|byte| may_nest(*byte)).count() <= LITMUS_MAX_NESTING {
+            return true;
+        }
         // Of each kind: a text that is broken may have one that closes nothing.
         let mut depths = [0usize; 3];
         let mut prefixes = 0usize;
@@ -186,7 +195,11 @@ impl Context<'_> {
             '′' => '\'',
             other => other,
         };
-        Name { text: pair.as_str().chars().map(plain).collect(), place: self.place(piece, pair) }
+        let text = match pair.as_str() {
+            text if text.is_ascii() => text.to_owned(),
+            text => text.chars().map(plain).collect(),
+        };
+        Name { text, place: self.place(piece, pair) }
     }
 
     /// A number token; one that does not fit is an error, and 0.
@@ -334,6 +347,9 @@ pub fn complete(file: &mut File, words: Words<'_>) {
 
 /// The comments, each with what it belongs to.
 fn comments(text: &Text, file: &File) -> Vec<super::ast::Comment> {
+    if text.comments.is_empty() {
+        return Vec::new();
+    }
     let items = super::print::item_lines(file);
     let mut comments = text.comments.clone();
     for comment in &mut comments {

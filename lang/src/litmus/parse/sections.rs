@@ -177,7 +177,7 @@ fn program_rows(
     is_label: &impl Fn(&Span) -> bool,
 ) -> usize {
     let slice = |line: &Span| context.text.slice(*line);
-    let bars = lines.iter().any(|line| !cells::split(context.text, *line).1.is_empty());
+    let bars = lines.iter().any(|line| !cells::is_one(context.text, *line));
     let mut braces = 0usize;
     let mut previous: Option<usize> = None;
     for (index, line) in lines.iter().enumerate() {
@@ -185,8 +185,8 @@ fn program_rows(
         let at = context.text.line_of(line.start);
         let gap = previous.is_none_or(|previous| at > previous + 1);
         previous = Some(at);
-        let no_bars = cells::split(context.text, *line).1.is_empty();
-        if is_result(text) && no_bars || gap && braces == 0 && no_bars && is_condition(text, bars) {
+        let no_bars = cells::is_one(context.text, *line);
+        if no_bars && is_result(text) || gap && braces == 0 && no_bars && is_condition(text, bars) {
             return index;
         }
         if is_rule(text) {
@@ -195,7 +195,7 @@ fn program_rows(
                 continue;
             }
             let ends = |next: &Span| {
-                let (next, no_bars) = (slice(next), cells::split(context.text, *next).1.is_empty());
+                let (next, no_bars) = (slice(next), cells::is_one(context.text, *next));
                 is_rule(next) || no_bars && (is_result(next) || is_condition(next, bars))
             };
             if lines.get(index + 1).is_none_or(ends) {
@@ -243,11 +243,14 @@ fn is_result(line: &str) -> bool {
     let negated = negated.strip_prefix("not ").unwrap_or(negated).trim_start();
     let keyword = ["forall", "exactly", "observe"].contains(&word)
         || first_word(negated) == "exists" && !after.starts_with(":=");
-    let marked = line.contains(MARKS)
-        || LATEX_MARKS.iter().any(|mark| line.contains(mark))
-        || line
-            .split(|c: char| !(c.is_alphanumeric() || c == '_'))
-            .any(|word| word == "allowed" || word == "forbidden");
+    let has_word = |wanted: &str| {
+        line.contains(wanted)
+            && line.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| word == wanted)
+    };
+    let marked = if line.is_ascii() { line.contains('?') } else { line.contains(MARKS) }
+        || line.contains('\\') && LATEX_MARKS.iter().any(|mark| line.contains(mark))
+        || has_word("allowed")
+        || has_word("forbidden");
     let label_end =
         line.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')));
     let prefixed = label_end.is_some_and(|end| {
