@@ -15,6 +15,7 @@ use super::plan::Plan;
 use super::solver::Assignment;
 use super::theory::{Facts, Literals};
 use crate::relation::Relation;
+use orders::OrderLiterals;
 use values::{Domain, Extra, Values};
 
 /// Why a program cannot be encoded.
@@ -45,7 +46,7 @@ pub struct Encoding {
     pub undefined_writes: Vec<Lit>,
     executed: Vec<Lit>,
     polls_from: FxHashMap<(usize, usize), Lit>,
-    choices: Vec<FxHashMap<(usize, usize), Lit>>,
+    choices: Vec<OrderLiterals>,
     /// rf, pf and the orders, as candidates are read from them.
     pairs: Vec<Pairs>,
     size: usize,
@@ -61,8 +62,9 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn of(map: &FxHashMap<(usize, usize), Lit>, size: usize) -> Self {
-        let mut pairs = Self { certain: Relation::empty(size), open: Vec::new() };
+    /// Those that are certain, and those of a map.
+    fn of(certain: Relation, map: &FxHashMap<(usize, usize), Lit>) -> Self {
+        let mut pairs = Self { certain, open: Vec::new() };
         for ((from, to), literal) in map {
             match *literal {
                 Lit::TRUE => pairs.certain.insert(*from, *to),
@@ -137,8 +139,10 @@ impl Encoding {
             .map(|observable| encoder.observable(observable.what, order.as_ref(), &executed))
             .collect::<Result<_, _>>()?;
         let size = skeleton.events.len();
-        let maps = [&encoder.values.reads_from, &polls_from].into_iter().chain(&choices);
-        let pairs = maps.map(|map| Pairs::of(map, size)).collect();
+        let none = Relation::empty(size);
+        let pairs = [(&none, &encoder.values.reads_from), (&none, &polls_from)].into_iter();
+        let pairs = pairs.chain(choices.iter().map(|order| (&order.certain, &order.open)));
+        let pairs = pairs.map(|(certain, map)| Pairs::of(certain.clone(), map)).collect();
         Ok(Self {
             cnf: encoder.cnf,
             observables,
@@ -201,17 +205,14 @@ impl Encoding {
 
 /// The order of all writes to each location. It joins the base order and the libraries' orders on their own
 /// memory.
-fn modification_order(
-    plan: &Plan,
-    choices: &[FxHashMap<(usize, usize), Lit>],
-) -> Option<FxHashMap<(usize, usize), Lit>> {
+fn modification_order(plan: &Plan, choices: &[OrderLiterals]) -> Option<OrderLiterals> {
     let orders = plan.choices.iter().zip(choices);
     let mut orders = orders.filter(|(choice, _)| {
         ["mo", "co"].contains(&choice.name.rsplit('.').next().unwrap_or(&choice.name))
     });
     let (_, first) = orders.next()?;
     let mut all = first.clone();
-    orders.for_each(|(_, order)| all.extend(order));
+    orders.for_each(|(_, order)| all.join(order));
     Some(all)
 }
 
@@ -248,7 +249,8 @@ impl Candidate<'_> {
     pub fn apart(&self) -> Vec<Lit> {
         let encoding = self.encoding;
         let maps = [&encoding.values.reads_from, &encoding.polls_from];
-        let chosen = maps.into_iter().chain(&encoding.choices);
+        let orders = encoding.choices.iter().map(|order| &order.open);
+        let chosen = maps.into_iter().chain(orders);
         let chosen = chosen.flat_map(|map| map.values().copied());
         let all = encoding.executed.iter().copied().chain(chosen);
         let damaged = encoding.undefined_writes.iter().copied();
@@ -309,7 +311,7 @@ impl Literals for Candidate<'_> {
     }
 
     fn choice(&self, choice: usize, from: usize, to: usize) -> Lit {
-        self.encoding.choices[choice].get(&(from, to)).copied().unwrap_or(Lit::FALSE)
+        self.encoding.choices[choice].get(from, to).unwrap_or(Lit::FALSE)
     }
 }
 

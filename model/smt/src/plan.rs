@@ -7,7 +7,7 @@
 //! tables become one relation each, and what a test has no events for is empty.
 
 mod apply;
-mod base;
+pub mod base;
 pub mod bounds;
 mod forced;
 mod layout;

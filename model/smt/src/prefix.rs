@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use lang::cat::model::{AxiomKind, Model, Type};
 use skeleton::{Event, Skeleton, Stamp, Value};
 
-use super::plan::{NodeIndex, Op, Plan, bounds};
+use super::plan::{NodeIndex, Op, Plan, base, bounds};
 use crate::relation::Relation;
 
 /// What is known about the nodes of a plan.
@@ -187,7 +187,7 @@ impl<'a> Shape<'a> {
             missing.subtract(order);
             missing.is_empty()
         };
-        let reads = bounds::reads_from(self.skeleton);
+        let reads = base::reads_from(self.skeleton);
         let reads = reads.pairs().all(|(write, read)| {
             let (w, r) = (&self.skeleton.events[write], &self.skeleton.events[read]);
             let own = w.thread == r.thread && w.stamp.is_in_turn() && r.stamp.is_in_turn();
@@ -281,7 +281,7 @@ impl<'a> Shape<'a> {
             return constant.clone();
         }
         match &self.plan.nodes[node].op {
-            Op::ReadsFrom if reads => bounds::reads_from(self.skeleton),
+            Op::ReadsFrom if reads => base::reads_from(self.skeleton),
             Op::Union(all) => {
                 let mut union = Relation::empty(self.plan.size);
                 all.iter().for_each(|operand| union.unite(&kept(operand)));

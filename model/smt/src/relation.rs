@@ -3,7 +3,18 @@
 //! In programs of up to 64 events, a row is one word. Composition and closure take half of the time of an
 //! evaluation, so they have separate loops for this case.
 
+mod closing;
+
+use std::hash::Hash;
+
 use lang::limits;
+use rustc_hash::FxHashMap;
+
+use self::closing::Closing;
+
+/// Composition looks for what is known of a row among so many others, if the row has more elements.
+const LOOKED_AT: usize = 8;
+const LONG_ROW: u32 = 16;
 
 /// A relation over `0..size`.
 #[derive(Debug, Default, PartialEq, Eq, Hash)]
@@ -54,6 +65,30 @@ impl Relation {
         relation
     }
 
+    /// The relation of all pairs.
+    pub fn full(size: usize) -> Self {
+        Self::of_classes(size, |_| Some(()))
+    }
+
+    /// The pairs of elements that have the same class, also of an element and itself.
+    pub fn of_classes<C: Eq + Hash>(size: usize, class: impl Fn(usize) -> Option<C>) -> Self {
+        let mut relation = Self::empty(size);
+        let mut firsts = FxHashMap::default();
+        let mut first_of = vec![None; size];
+        for (element, first) in first_of.iter_mut().enumerate() {
+            *first = class(element).map(|class| *firsts.entry(class).or_insert(element));
+            first.iter().for_each(|first| relation.insert(*first, element));
+        }
+        for (element, first) in first_of.into_iter().enumerate() {
+            limits::look();
+            if let Some(first) = first {
+                let row = first * relation.words;
+                relation.bits.copy_within(row..row + relation.words, element * relation.words);
+            }
+        }
+        relation
+    }
+
     /// The relation of all pairs for which `holds` is true.
     pub fn from_fn(size: usize, holds: impl Fn(usize, usize) -> bool) -> Self {
         let mut relation = Self::empty(size);
@@ -90,6 +125,53 @@ impl Relation {
     /// Adds the pair.
     pub fn insert(&mut self, from: usize, to: usize) {
         self.bits[from * self.words + to / 64] |= 1 << (to % 64);
+    }
+
+    /// Removes the pair.
+    pub fn remove(&mut self, from: usize, to: usize) {
+        self.bits[from * self.words + to / 64] &= !(1 << (to % 64));
+    }
+
+    /// Whether the relation is transitive and has no cycle.
+    pub fn is_strict_order(&self) -> bool {
+        let closed = self.closure();
+        closed == *self && !(0..self.size).any(|element| closed.contains(element, element))
+    }
+
+    /// Whether each element relates to all that one of those that it relates to does, but for itself: whether
+    /// this relation, if it is symmetric, is total on some classes of elements.
+    pub fn is_total_on_classes(&self) -> bool {
+        let with_itself = |element: usize, word: usize| {
+            self.row(element)[word] | u64::from(element / 64 == word) << (element % 64)
+        };
+        (0..self.size).all(|element| {
+            limits::look();
+            let first = self.successors(element).next().map_or(element, |first| first.min(element));
+            (0..self.words).all(|word| with_itself(element, word) == with_itself(first, word))
+        })
+    }
+
+    /// Keeps the pairs of which an element is in a pair of the other relation, which is symmetric.
+    pub fn keep_pairs_near(&mut self, other: &Self) {
+        let mut near = vec![0; self.words];
+        let is_near = |element: usize| other.row(element).iter().any(|word| *word != 0);
+        for element in (0..self.size).filter(|element| is_near(*element)) {
+            near[element / 64] |= 1 << (element % 64);
+        }
+        for element in 0..self.size {
+            if near[element / 64] >> (element % 64) & 1 == 0 {
+                self.row_mut(element).iter_mut().zip(&near).for_each(|(word, near)| *word &= near);
+            }
+        }
+    }
+
+    /// Removes the pairs whose second element is not the later one.
+    pub fn keep_ascending(&mut self) {
+        for element in 0..self.size {
+            let row = self.row_mut(element);
+            row[..element / 64].fill(0);
+            row[element / 64] &= u64::MAX.checked_shl(element as u32 % 64 + 1).unwrap_or(0);
+        }
     }
 
     /// Removes all pairs that begin with this element.
@@ -159,11 +241,39 @@ impl Relation {
             }
             return;
         }
-        for (from, middle) in first.pairs() {
-            limits::look();
-            let row = second.row(middle);
-            self.row_mut(from).iter_mut().zip(row).for_each(|(word, other)| *word |= other);
+        let count = |from: usize| first.row(from).iter().map(|word| word.count_ones()).sum::<u32>();
+        let mut rows: Vec<(u32, usize)> = (0..first.size).map(|from| (count(from), from)).collect();
+        // From the shortest: most of the long rows have all of one that was done, and little more.
+        if rows.iter().any(|(count, _)| *count > LONG_ROW) {
+            rows.sort_unstable();
         }
+        for (index, (count, from)) in rows.iter().enumerate() {
+            limits::look();
+            let known = rows[index.saturating_sub(LOOKED_AT)..index].iter().rev();
+            let mut known = known.map(|(_, known)| *known).filter(|_| *count > LONG_ROW);
+            let known = known.find(|known| first.has_row_within(*known, *from));
+            let done = known.map(|known| {
+                let row = known * self.words;
+                self.bits.copy_within(row..row + self.words, from * self.words);
+                first.row(known)
+            });
+            for (word, mut middles) in first.row(*from).iter().copied().enumerate() {
+                middles &= done.map_or(u64::MAX, |done| !done[word]);
+                while middles != 0 {
+                    let row = second.row(word * 64 + middles.trailing_zeros() as usize);
+                    self.row_mut(*from)
+                        .iter_mut()
+                        .zip(row)
+                        .for_each(|(word, other)| *word |= other);
+                    middles &= middles - 1;
+                }
+            }
+        }
+    }
+
+    /// Whether one row has all elements of another.
+    fn has_row_within(&self, inner: usize, outer: usize) -> bool {
+        self.row(inner).iter().zip(self.row(outer)).all(|(inner, outer)| inner & !outer == 0)
     }
 
     /// Sets this relation to the product of two sets.
@@ -194,7 +304,25 @@ impl Relation {
     /// Sets this relation to `other^-1`.
     pub fn set_inverse(&mut self, other: &Self) {
         self.clear(other.size);
-        other.pairs().for_each(|(from, to)| self.insert(to, from));
+        if self.words == 1 {
+            other.pairs().for_each(|(from, to)| self.insert(to, from));
+            return;
+        }
+        for block in 0..self.words {
+            limits::look();
+            let rows = block * 64..other.size.min(block * 64 + 64);
+            for word in 0..self.words {
+                let mut bits = [0; 64];
+                bits.iter_mut()
+                    .zip(rows.clone())
+                    .for_each(|(bits, from)| *bits = other.row(from)[word]);
+                if bits.iter().any(|bits| *bits != 0) {
+                    transpose(&mut bits);
+                    let rows = (word * 64..self.size).zip(bits);
+                    rows.for_each(|(to, bits)| self.row_mut(to)[block] = bits);
+                }
+            }
+        }
     }
 
     /// `self+`.
@@ -216,67 +344,7 @@ impl Relation {
             }
             return;
         }
-        match self.closed_without_cycles() {
-            Some(closed) => *self = closed,
-            None => self.close_with_cycles(),
-        }
-    }
-
-    /// `self+`, or `None` if it has a cycle. Each element is closed after those that it relates to, the
-    /// lowest number first, which in program order is the nearest: what they reach need not be visited.
-    /// That is most of a relation that is nearly transitive.
-    fn closed_without_cycles(&self) -> Option<Self> {
-        let mut closed = Self::empty(self.size);
-        let (mut is_closed, mut is_open) = (vec![false; self.size], vec![false; self.size]);
-        let mut open = Vec::new();
-        for start in 0..self.size {
-            open.push(start);
-            while let Some(from) = open.last().copied() {
-                limits::look();
-                is_open[from] = true;
-                match self.first_without(from, &closed) {
-                    None => {
-                        is_closed[from] = true;
-                        open.pop();
-                    }
-                    Some(to) if is_closed[to] => closed.reach(from, to),
-                    Some(to) if is_open[to] => return None,
-                    Some(to) => open.push(to),
-                }
-            }
-        }
-        Some(closed)
-    }
-
-    /// The first element that `from` is related to here, and not in the other relation.
-    fn first_without(&self, from: usize, other: &Self) -> Option<usize> {
-        let rows = self.row(from).iter().zip(other.row(from));
-        let mut words = rows.map(|(word, other)| word & !other).enumerate();
-        let (index, word) = words.find(|(_, word)| *word != 0)?;
-        Some(index * 64 + word.trailing_zeros() as usize)
-    }
-
-    /// Relates `from` to `to` and to all that `to` is related to.
-    fn reach(&mut self, from: usize, to: usize) {
-        for index in 0..self.words {
-            self.bits[from * self.words + index] |= self.bits[to * self.words + index];
-        }
-        self.insert(from, to);
-    }
-
-    /// Sets this relation to `self+` (Warshall's algorithm).
-    fn close_with_cycles(&mut self) {
-        let mut through = vec![0; self.words];
-        for middle in 0..self.size {
-            limits::look();
-            through.copy_from_slice(self.row(middle));
-            for from in 0..self.size {
-                if self.contains(from, middle) {
-                    let row = self.row_mut(from);
-                    row.iter_mut().zip(&through).for_each(|(word, other)| *word |= other);
-                }
-            }
-        }
+        *self = Closing::new(self).closed();
     }
 
     /// The pairs whose elements are both in the set (an identity relation).
@@ -295,6 +363,20 @@ impl Relation {
             let row = self.row_mut(from).iter_mut().zip(members);
             row.for_each(|(word, mask)| *word &= if kept { *mask } else { 0 });
         }
+    }
+}
+
+/// Swaps rows and columns of a square of bits: those of each quarter, an eighth and so on.
+fn transpose(rows: &mut [u64; 64]) {
+    let (mut width, mut mask) = (32, u64::from(u32::MAX));
+    while width > 0 {
+        for upper in (0..64).filter(|row| row & width == 0) {
+            let swapped = (rows[upper] >> width ^ rows[upper + width]) & mask;
+            rows[upper] ^= swapped << width;
+            rows[upper + width] ^= swapped;
+        }
+        width /= 2;
+        mask ^= mask << width;
     }
 }
 
@@ -332,9 +414,23 @@ fn ones(bits: &[u64], words: usize) -> impl Iterator<Item = (usize, usize)> + us
 mod tests {
     use super::*;
 
+    /// Warshall's algorithm.
+    fn closed(relation: &Relation) -> Relation {
+        let mut closed = relation.clone();
+        for middle in 0..relation.size {
+            for from in
+                (0..relation.size).filter(|from| closed.contains(*from, middle)).collect::<Vec<_>>()
+            {
+                let through: Vec<usize> = closed.successors(middle).collect();
+                through.into_iter().for_each(|to| closed.insert(from, to));
+            }
+        }
+        closed
+    }
+
     /// Relations of more than one word: chains in several numberings, dense ones, and some with cycles.
     #[test]
-    fn both_ways_to_close_agree() {
+    fn relations_of_many_words_are_closed() {
         let size = 150;
         let mut cyclic = 0;
         for step in [1, 7, 49] {
@@ -347,10 +443,14 @@ mod tests {
                     pairs
                         .filter(|(a, b)| related(*a, *b) || back == Some((*a, *b)))
                         .for_each(|(a, b)| relation.insert(place(a), place(b)));
-                    let mut expected = relation.clone();
-                    expected.close_with_cycles();
-                    cyclic += usize::from(relation.closed_without_cycles().is_none());
+                    let expected = closed(&relation);
+                    cyclic += usize::from((0..size).any(|one| expected.contains(one, one)));
                     assert_eq!(relation.closure(), expected, "{step}, {reach}, {back:?}");
+                    let inverse = relation.inverse();
+                    assert!(relation.pairs().all(|(from, to)| inverse.contains(to, from)));
+                    assert_eq!(relation.pairs().count(), inverse.pairs().count());
+                    let order = expected.is_strict_order();
+                    assert_eq!(order, !(0..size).any(|one| expected.contains(one, one)));
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! The sets and relations that models take from the skeleton.
 
+use std::hash::Hash;
+
 use lang::cat::model::{Base, Type};
 use skeleton::{Event, Skeleton, Stamp};
 
@@ -59,41 +61,73 @@ fn is_member(event: &Event, base: Base) -> bool {
 }
 
 fn pairs(events: &[Event], base: Base) -> Relation {
-    Relation::from_fn(events.len(), |a, b| {
-        let (left, right) = (&events[a], &events[b]);
-        let same_thread = left.thread.is_some() && left.thread == right.thread;
-        match base {
-            Base::SameObject => {
-                left.origin.object.is_some()
-                    && (left.origin.object, left.origin.libraries)
-                        == (right.origin.object, right.origin.libraries)
-            }
-            Base::Identity => a == b,
-            Base::ProgramOrder => {
-                // The words of one operation are in no order.
-                let apart = left.operation == right.operation && left.word != right.word;
-                same_thread && a < b && !apart
-            }
-            Base::SameLocation => left.location.is_some() && left.location == right.location,
-            Base::SameThread => same_thread,
-            Base::OtherThread => !same_thread,
-            Base::Rmw => {
-                left.operation == right.operation
-                    && left.stamp == Stamp::NicAtomicRead
-                    && right.stamp == Stamp::NicRemoteWrite
-            }
-            Base::SameOperation => left.operation == right.operation,
-            Base::SameReceive => left.receive.is_some() && left.receive == right.receive,
-            Base::SameNode => left.node.is_some() && left.node == right.node,
-            Base::SameQueuePair => left.on().is_some() && left.on() == right.on(),
-            Base::SameId => {
-                same_thread
-                    && left.id.is_some()
-                    && left.id == right.id
-                    && left.stamp != Stamp::Wait
-                    && right.stamp == Stamp::Wait
-            }
-            _ => false,
+    match base {
+        Base::SameObject => {
+            same(events, |event| event.origin.object.map(|object| (object, event.origin.libraries)))
         }
-    })
+        Base::Identity => Relation::identity(events.len()),
+        Base::ProgramOrder => {
+            // The words of one operation are in no order.
+            let mut of_words = same(events, |event| Some(event.operation));
+            of_words.subtract(&same(events, |event| Some((event.operation, event.word))));
+            let mut order = same(events, |event| event.thread);
+            order.keep_ascending();
+            order.subtract(&of_words);
+            order
+        }
+        Base::SameLocation => same(events, |event| event.location),
+        Base::SameThread => same(events, |event| event.thread),
+        Base::OtherThread => {
+            let mut others = Relation::full(events.len());
+            others.subtract(&same(events, |event| event.thread));
+            others
+        }
+        Base::Rmw => from_to(
+            same(events, |event| Some(event.operation)),
+            |event| events[event].stamp == Stamp::NicAtomicRead,
+            |event| events[event].stamp == Stamp::NicRemoteWrite,
+        ),
+        Base::SameOperation => same(events, |event| Some(event.operation)),
+        Base::SameReceive => same(events, |event| event.receive),
+        Base::SameNode => same(events, |event| event.node),
+        Base::SameQueuePair => same(events, Event::on),
+        Base::SameId => from_to(
+            same(events, |event| event.thread.zip(event.id)),
+            |event| events[event].stamp != Stamp::Wait,
+            |event| events[event].stamp == Stamp::Wait,
+        ),
+        _ => Relation::empty(events.len()),
+    }
+}
+
+/// The pairs of events that have the same, and of those that have any.
+fn same<K: Eq + Hash>(events: &[Event], what: impl Fn(&Event) -> Option<K>) -> Relation {
+    Relation::of_classes(events.len(), |event| what(&events[event]))
+}
+
+/// The pairs of a relation from one set to another.
+fn from_to(
+    mut relation: Relation,
+    is_from: impl Fn(usize) -> bool,
+    is_to: impl Fn(usize) -> bool,
+) -> Relation {
+    let (from, to) =
+        (Relation::set(relation.size(), is_from), Relation::set(relation.size(), is_to));
+    let mut product = Relation::default();
+    product.set_product(&from, &to);
+    relation.intersect(&product);
+    relation
+}
+
+/// All pairs of a write and another read of its location.
+pub fn reads_from(skeleton: &Skeleton) -> Relation {
+    let events = &skeleton.events;
+    // Calls of libraries read and write too, so kinds of events do not say it.
+    let mut pairs = from_to(
+        same(events, |event| event.location),
+        |event| events[event].writes(),
+        |event| events[event].reads(),
+    );
+    pairs.subtract(&Relation::identity(events.len()));
+    pairs
 }

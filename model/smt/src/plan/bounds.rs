@@ -4,7 +4,7 @@ use lang::cat::model::Type;
 use lang::limits;
 use skeleton::Skeleton;
 
-use super::{NodeIndex, Op, Plan};
+use super::{NodeIndex, Op, Plan, base};
 use crate::relation::Relation;
 
 /// For each node of a plan that is wanted, a superset of what it relates in any execution; for others, a
@@ -49,7 +49,6 @@ pub fn at_most(
 fn bound(plan: &Plan, skeleton: &Skeleton, bounds: &[Relation], node: NodeIndex) -> Relation {
     let size = plan.size;
     limits::need(size * size / 8);
-    let all = || Relation::from_fn(size, |_, _| true);
     let of = |operand: &NodeIndex| &bounds[*operand];
     let without = |mut whole: Relation, part: &NodeIndex| {
         // A pair of a constant is present whenever both events happen, so it never remains in the difference.
@@ -60,13 +59,13 @@ fn bound(plan: &Plan, skeleton: &Skeleton, bounds: &[Relation], node: NodeIndex)
     };
     match &plan.nodes[node].op {
         Op::Constant(_) => plan.constant(node).cloned().unwrap_or_else(|| Relation::empty(size)),
-        Op::ReadsFrom => reads_from(skeleton),
+        Op::ReadsFrom => base::reads_from(skeleton),
         Op::Choice(choice) => {
             let mut both = plan.choices[*choice].total_on.clone();
             both.unite(&both.inverse());
             both
         }
-        Op::PollsFrom => all(),
+        Op::PollsFrom => Relation::full(size),
         // It grows with the bound of its body.
         Op::Recursive(_) => of(&node).clone(),
         Op::Empty => Relation::empty(size),
@@ -82,7 +81,7 @@ fn bound(plan: &Plan, skeleton: &Skeleton, bounds: &[Relation], node: NodeIndex)
         }
         Op::Difference(a, b) => without(of(a).clone(), b),
         Op::Complement(Type::Set, a) => without(Relation::identity(size), a),
-        Op::Complement(Type::Relation, a) => without(all(), a),
+        Op::Complement(Type::Relation, a) => without(Relation::full(size), a),
         Op::Product(a, b) => {
             let mut product = Relation::default();
             product.set_product(of(a), of(b));
@@ -91,23 +90,10 @@ fn bound(plan: &Plan, skeleton: &Skeleton, bounds: &[Relation], node: NodeIndex)
         Op::Sequence(a, b) => of(a).then(of(b)),
         Op::Inverse(a) => of(a).inverse(),
         Op::Plus(a) => of(a).closure(),
-        Op::Domain(a) => {
-            Relation::from_fn(size, |x, y| x == y && of(a).successors(x).next().is_some())
-        }
+        Op::Domain(a) => Relation::set(size, |event| of(a).successors(event).next().is_some()),
         Op::Range(a) => {
             let backwards = of(a).inverse();
-            Relation::from_fn(size, |x, y| x == y && backwards.successors(x).next().is_some())
+            Relation::set(size, |event| backwards.successors(event).next().is_some())
         }
     }
-}
-
-/// All pairs of a write and another read of its location.
-pub fn reads_from(skeleton: &Skeleton) -> Relation {
-    let events = &skeleton.events;
-    Relation::from_fn(events.len(), |write, read| {
-        let (from, to) = (&events[write], &events[read]);
-        let same = from.location.is_some() && from.location == to.location;
-        // Calls of libraries read and write too, so kinds of events do not say it.
-        write != read && same && from.writes() && to.reads()
-    })
 }
