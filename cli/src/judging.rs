@@ -1,9 +1,7 @@
 //! Judging with the models and engines of the command line. `evidence::judge` decides what follows.
 
-use std::sync::Arc;
-
 use compiler::library::Libraries;
-use evidence::judge::{Answers, Conclusion, Judge, ModelSays, NotJudged};
+use evidence::judge::{Answers, Conclusion, ModelSays, NotJudged};
 use lang::Test;
 use lang::cat::model::Model;
 use model::allowed::Question;
@@ -11,21 +9,10 @@ use model::engine::{self, Refusal, Request};
 use model::sequential;
 
 use crate::exit::Exit;
-use crate::models::LoadedModel;
 
 /// What models allow, by the engines that a request names; each model is asked once about each program.
 pub fn answers(request: Request<'static>) -> Answers<'static> {
     Answers::new(move |test, model, libraries| ask(test, model, libraries, &request))
-}
-
-/// A model as a judge.
-pub fn judge_of(model: &LoadedModel) -> Arc<Judge> {
-    Arc::new(Judge {
-        identity: model.identity.clone(),
-        model: model.model().clone(),
-        argument: model.argument.clone(),
-        is_own: model.is_own,
-    })
 }
 
 /// What a model says about a test.

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::shell::quote;
 use compiler::library::Libraries;
+use evidence::judge::Judge;
 use evidence::record::{ModelIdentity, fnv1a};
 use lang::Test;
 use lang::cat::model::Model;
@@ -29,6 +30,7 @@ pub struct LoadedModel {
     pub identity: ModelIdentity,
     /// What `--model` takes for it.
     pub argument: String,
+    judge: OnceLock<Arc<Judge>>,
 }
 
 impl LoadedModel {
@@ -36,12 +38,26 @@ impl LoadedModel {
         let texts: Vec<&str> = loaded.sources.iter().map(|source| source.text.as_str()).collect();
         let hash = format!("{:016x}", fnv1a(&texts));
         let identity = ModelIdentity { name: loaded.model.name.clone(), hash };
-        Self { loaded, is_own, identity, argument: argument.to_owned() }
+        let argument = argument.to_owned();
+        Self { loaded, is_own, identity, argument, judge: OnceLock::new() }
     }
 
     /// The model.
     pub fn model(&self) -> &Model {
         &self.loaded.model
+    }
+
+    /// The model as a judge, of which all tests share one.
+    pub fn judge(&self) -> Arc<Judge> {
+        let made = self.judge.get_or_init(|| {
+            Arc::new(Judge {
+                identity: self.identity.clone(),
+                model: self.model().clone(),
+                argument: self.argument.clone(),
+                is_own: self.is_own,
+            })
+        });
+        Arc::clone(made)
     }
 
     /// Its name.

@@ -25,62 +25,36 @@ const MANY: usize = 1000;
 const GLOSSARY: &str = include_str!("../../docs/glossary.md");
 
 /// Pages from a report.
-pub struct Pages {
+pub struct Pages<'r> {
     environment: Environment<'static>,
+    report: &'r Report,
+    /// The report as templates see it.
+    shown: Value,
 }
 
-impl Pages {
+impl<'r> Pages<'r> {
     /// Prepares the templates.
     ///
     /// # Errors
     /// A template is wrong: a bug, which a test excludes.
-    pub fn new() -> Result<Self, Error> {
-        let mut environment = Environment::new();
-        environment.set_formatter(write_escaped);
-        environment.set_auto_escape_callback(|name| match name.rsplit('.').next() {
-            Some("html") => AutoEscape::Html,
-            Some("md") => AutoEscape::Custom("markdown".into()),
-            _ => AutoEscape::Custom("xml".into()),
-        });
-        environment.add_filter("percent", |rate: f64| percent(rate));
-        environment.add_filter("thousands", thousands);
-        environment.add_filter("code", |text: &str| Value::from_safe_string(code(text)));
-        environment
-            .add_filter("attribute", |text: &str| Value::from_safe_string(text::attribute(text)));
-        environment.add_filter("fence", |text: &str| Value::from_safe_string(fence(text)));
-        environment.add_filter("numbered", |text: &str| Value::from_safe_string(numbered(text)));
-        environment.add_filter("words", |state: &State, text: &str| {
-            let kind: text::Kind = match state.auto_escape() {
-                AutoEscape::Custom(kind) if kind == "markdown" => (markdown, code),
-                _ => (xml, element),
-            };
-            Value::from_safe_string(words(text, kind))
-        });
-        environment.add_filter("letter", letter);
-        environment.add_filter("mark", mark);
-        environment.add_filter("verdict", |word: &str| verdict(word).to_owned());
-        environment.add_filter("judgement", |word: &str| judgement(word).to_owned());
-        environment.add_filter("difference", |change: &str| difference(change).to_owned());
-        for (name, text) in TEMPLATES {
-            environment.add_template(name, text)?;
-        }
-        Ok(Self { environment })
+    pub fn new(report: &'r Report) -> Result<Self, Error> {
+        Ok(Self { environment: environment()?, report, shown: Value::from(Serde(report)) })
     }
 
     /// One file of HTML that needs no other.
     ///
     /// # Errors
     /// As [`Pages::new`].
-    pub fn html(&self, report: &Report) -> Result<String, Error> {
-        self.page("report.html", report)
+    pub fn html(&self) -> Result<String, Error> {
+        self.page("report.html")
     }
 
     /// The same in less as Markdown.
     ///
     /// # Errors
     /// As [`Pages::new`].
-    pub fn markdown(&self, report: &Report) -> Result<String, Error> {
-        self.page("report.md", report)
+    pub fn markdown(&self) -> Result<String, Error> {
+        self.page("report.md")
     }
 
     /// Whatever else a template is for.
@@ -91,11 +65,12 @@ impl Pages {
         self.environment.get_template(template)?.render(Value::from(Serde(context)))
     }
 
-    fn page(&self, template: &str, report: &Report) -> Result<String, Error> {
+    fn page(&self, template: &str) -> Result<String, Error> {
+        let report = self.report;
         let rows = if report.programs.len() > MANY { ROWS.1 } else { ROWS.0 };
         let subjects: Vec<usize> = report.subjects().map(|(index, _)| index).collect();
         self.environment.get_template(template)?.render(context! {
-            report => Serde(report),
+            report => self.shown.clone(),
             several => report.runs.len() > 1,
             subjects => subjects,
             columns => cards::columns(report),
@@ -112,6 +87,39 @@ impl Pages {
             most_rows => rows,
         })
     }
+}
+
+fn environment() -> Result<Environment<'static>, Error> {
+    let mut environment = Environment::new();
+    environment.set_formatter(write_escaped);
+    environment.set_auto_escape_callback(|name| match name.rsplit('.').next() {
+        Some("html") => AutoEscape::Html,
+        Some("md") => AutoEscape::Custom("markdown".into()),
+        _ => AutoEscape::Custom("xml".into()),
+    });
+    environment.add_filter("percent", |rate: f64| percent(rate));
+    environment.add_filter("thousands", thousands);
+    environment.add_filter("code", |text: &str| Value::from_safe_string(code(text)));
+    environment
+        .add_filter("attribute", |text: &str| Value::from_safe_string(text::attribute(text)));
+    environment.add_filter("fence", |text: &str| Value::from_safe_string(fence(text)));
+    environment.add_filter("numbered", |text: &str| Value::from_safe_string(numbered(text)));
+    environment.add_filter("words", |state: &State, text: &str| {
+        let kind: text::Kind = match state.auto_escape() {
+            AutoEscape::Custom(kind) if kind == "markdown" => (markdown, code),
+            _ => (xml, element),
+        };
+        Value::from_safe_string(words(text, kind))
+    });
+    environment.add_filter("letter", letter);
+    environment.add_filter("mark", mark);
+    environment.add_filter("verdict", |word: &str| verdict(word).to_owned());
+    environment.add_filter("judgement", |word: &str| judgement(word).to_owned());
+    environment.add_filter("difference", |change: &str| difference(change).to_owned());
+    for (name, text) in TEMPLATES {
+        environment.add_template(name, text)?;
+    }
+    Ok(environment)
 }
 
 /// The templates, by the names that they call each other by.
@@ -243,6 +251,6 @@ mod tests {
 
     #[test]
     fn templates_are_well_formed() {
-        Pages::new().unwrap();
+        environment().unwrap();
     }
 }

@@ -129,11 +129,10 @@ impl Fault {
             // Remote RMWs of one queue pair wait for each other even without the lock.
             return queue_pairs_of_rmws(program) >= 2;
         }
-        match program.shared_queue_pair() {
-            // What threads post there is on one queue pair.
-            Some(_) => has(&program.threads),
-            None => program.threads.iter().any(|thread| has(std::slice::from_ref(thread))),
-        }
+        // What threads post on a queue pair that they share is on one queue pair.
+        has(&program.threads)
+            && (program.threads.iter().any(|thread| has(std::slice::from_ref(thread)))
+                || program.shared_queue_pair().is_some())
     }
 
     /// Whether the fault is in the CPU alone, so that no NIC can have it.

@@ -9,7 +9,6 @@ use evidence::reports::{self, Source as Recorded, data};
 use model::engine::Request;
 
 use super::junit;
-use crate::judging::judge_of;
 use crate::models::Models;
 use crate::output::{self, Failure};
 use crate::pages::Pages;
@@ -45,8 +44,8 @@ impl Making<'_> {
 
     fn with<T>(&self, work: impl FnOnce(&reports::Request<'_>) -> T) -> T {
         work(&reports::Request {
-            chosen: self.models.chosen.iter().map(|model| judge_of(model)).collect(),
-            shipped: &|name| self.models.named(name).map(|model| judge_of(&model)),
+            chosen: self.models.chosen.iter().map(|model| model.judge()).collect(),
+            shipped: &|name| self.models.named(name).map(|model| model.judge()),
             answers: self.answers,
             options: &|| self.request.options(),
             shell: &CommandLine,
@@ -73,14 +72,16 @@ pub fn written(folder: &Path, made: &data::Report, sink: &mut Sink<'_>) -> bool 
 
 fn write(folder: &Path, made: &data::Report) -> Result<(), Failure> {
     let text = |error: minijinja::Error| Failure::Bug(format!("{error:#}"));
-    let pages = Pages::new().map_err(text)?;
     let json = || {
         let json = serde_json::to_string_pretty(made);
         Ok(json.map_err(|error| Failure::Bug(error.to_string()))? + "\n")
     };
-    let ((html, markdown), (json, junit)) = rayon::join(
-        || (pages.html(made).map_err(text), pages.markdown(made).map_err(text)),
-        || (json(), pages.other("junit.xml", junit::document(made)).map_err(text)),
+    let (pages, (json, document)) =
+        rayon::join(|| Pages::new(made).map_err(text), || (json(), junit::document(made)));
+    let pages = pages?;
+    let (html, (markdown, junit)) = rayon::join(
+        || pages.html().map_err(text),
+        || (pages.markdown().map_err(text), pages.other("junit.xml", document).map_err(text)),
     );
     let files = [
         ("report.html", html?),

@@ -25,7 +25,6 @@ use super::parts::{self, Parts};
 use super::plan::{Plan, is_reproducible};
 use super::result::RunResult;
 use crate::input::{Input, load_test_within};
-use crate::judging::judge_of;
 use crate::libraries::{Uses, inlined};
 use crate::models::{LoadedModel, MPI, Models};
 use crate::ordered::Broken;
@@ -300,7 +299,7 @@ impl Runner<'_> {
         let header = &self.plan.header;
         let libraries = (self.request.libraries(), header.libraries.as_slice());
         let program = Program::new((test, &source.text), libraries, &header.nodes);
-        for judge in models.iter().map(|model| judge_of(model)) {
+        for judge in models.iter().map(|model| model.judge()) {
             match self.answers.judge(&program, &judge, seen) {
                 Ok(by) => {
                     let result = RunResult::new(test, (record, self.plan.backend.name()), &by)

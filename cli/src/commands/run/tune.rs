@@ -29,7 +29,7 @@ use crate::exit::Exit;
 use crate::input::load_test_within;
 use crate::inputs;
 use crate::interrupt::stop_on_signal;
-use crate::judging::{self, ask, judge_of};
+use crate::judging::{self, ask};
 use crate::libraries::inlined;
 use crate::models::Models;
 use crate::options::Format;
@@ -175,7 +175,7 @@ fn targets(
         };
         let asked = asked.into_iter().filter(|model| model.name() != "sc");
         let mut judges = Vec::new();
-        for judge in asked.map(|model| judge_of(&model)) {
+        for judge in asked.map(|model| model.judge()) {
             match judging.answers.says(&judging.program(&test, &source), &judge) {
                 Ok(_) => judges.push(judge),
                 Err(NotJudged::Undefined(undefined)) => sink.skip(Skip {

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::Path;
 
+use rayon::prelude::*;
 use serde_json::Value as Json;
 
 use super::{Digest, Header, SCHEMA, Status, TestRecord, hash_text};
@@ -101,21 +102,24 @@ impl Record {
         // Blank lines at the end say nothing.
         let end =
             text.iter().rposition(|byte| !byte.is_ascii_whitespace()).map_or(0, |end| end + 1);
-        let mut lines = text[begin..end.max(begin)].split(|byte| *byte == b'\n').enumerate();
-        let Some((_, first)) = lines.next().filter(|(_, line)| !line.is_empty()) else {
+        let mut lines = text[begin..end.max(begin)].split(|byte| *byte == b'\n');
+        let Some(first) = lines.next().filter(|line| !line.is_empty()) else {
             return Err(ReadError::Line(1, "expected a header, found nothing".to_owned()));
         };
-        let header = parse_header(first).map_err(|message| ReadError::Line(1, message))?;
+        let (header, unknown) =
+            parse_header(first).map_err(|message| ReadError::Line(1, message))?;
+        let lines: Vec<&[u8]> = lines.collect();
+        let parsed: Vec<_> = lines.par_iter().map(|line| parse_line(line)).collect();
         let mut record = Self { end: End::Missing, ..Self::new(header, Vec::new()) };
         let mut oddities = Oddities::default();
         record.digest.line(first);
-        oddities.unknown_fields(first, HEADER_FIELDS);
+        oddities.fields.extend(unknown);
         let mut complete = begin + first.len();
-        for (index, line) in lines {
+        for ((index, line), parsed) in (1..).zip(lines).zip(parsed) {
             let start = complete + 1;
-            match parse_line(line) {
-                Ok(Line::Test(test)) => {
-                    oddities.unknown_fields(line, TEST_FIELDS);
+            match parsed {
+                Ok(Line::Test(test, unknown)) => {
+                    oddities.fields.extend(unknown);
                     record.put(*test, &mut oddities);
                     (record.lines, record.end) = (record.lines + 1, End::Missing);
                 }
@@ -225,10 +229,15 @@ fn in_line(error: &serde_json::Error) -> String {
     }
 }
 
-fn parse_header(line: &[u8]) -> Result<Header, String> {
+/// The header, and the fields that this version does not know.
+fn parse_header(line: &[u8]) -> Result<(Header, Vec<String>), String> {
     let json: Json = serde_json::from_slice(line).map_err(|error| in_line(&error))?;
+    let unknown = unknown_fields(&json, HEADER_FIELDS);
     match json.get("schema").and_then(Json::as_str) {
-        Some(SCHEMA) => serde_json::from_value(json).map_err(|error| error.to_string()),
+        Some(SCHEMA) => match serde_json::from_value(json) {
+            Ok(header) => Ok((header, unknown)),
+            Err(error) => Err(error.to_string()),
+        },
         Some(other) => Err(format!("expected the format {SCHEMA}, found {other}")),
         None => Err(format!("expected a header with the format {SCHEMA}, found none")),
     }
@@ -275,7 +284,8 @@ const TEST_FIELDS: &[&str] = &[
 
 /// A line after the header.
 enum Line {
-    Test(Box<TestRecord>),
+    /// A test, and the fields that this version does not know.
+    Test(Box<TestRecord>, Vec<String>),
     End(EndLine),
     /// A kind of line that a later version may write.
     Unknown(String),
@@ -349,17 +359,23 @@ fn parse_line(line: &[u8]) -> Result<Line, LineError> {
     })?;
     match json.get("kind").and_then(Json::as_str) {
         Some("test") => {
+            let unknown = unknown_fields(&json, TEST_FIELDS);
             let test: TestRecord =
                 serde_json::from_value(json).map_err(|error| wrong(error.to_string()))?;
             if test.test.is_empty() {
                 return Err(wrong("expected a name of a test, found an empty one".to_owned()));
             }
-            Ok(Line::Test(Box::new(test)))
+            Ok(Line::Test(Box::new(test), unknown))
         }
         Some("end") => Ok(Line::End(EndLine::new(&json))),
         Some(other) => Ok(Line::Unknown(other.to_owned())),
         None => Err(wrong("expected a line with a `kind`, found none".to_owned())),
     }
+}
+
+fn unknown_fields(json: &Json, known: &[&str]) -> Vec<String> {
+    let fields = json.as_object().into_iter().flat_map(|fields| fields.keys());
+    fields.filter(|name| !known.contains(&name.as_str())).cloned().collect()
 }
 
 /// Places of lines by the hash and the text of their program.
@@ -381,13 +397,6 @@ struct Oddities {
 }
 
 impl Oddities {
-    fn unknown_fields(&mut self, line: &[u8], known: &[&str]) {
-        if let Ok(Json::Object(fields)) = serde_json::from_slice(line) {
-            let unknown = fields.keys().filter(|name| !known.contains(&name.as_str()));
-            self.fields.extend(unknown.cloned());
-        }
-    }
-
     fn remarks(self) -> Vec<String> {
         let mut remarks = Vec::new();
         let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");

@@ -104,7 +104,9 @@ pub fn judge_lines<'a>(sources: &'a [Source], request: &Request<'_>) -> Vec<Judg
         .enumerate()
         .flat_map(|(run, source)| source.record.tests.iter().map(move |test| (run, source, test)))
         .collect();
-    lines.par_iter().map(|(run, source, test)| judge_line(*run, source, test, request)).collect()
+    // Some take much longer than others.
+    let lines = lines.par_iter().with_max_len(8);
+    lines.map(|(run, source, test)| judge_line(*run, source, test, request)).collect()
 }
 
 /// Puts lines together.

@@ -5,9 +5,9 @@ use lang::limits;
 use super::Relation;
 
 /// A search through a relation that closes its strongly connected components one after another, each after
-/// those that it reaches (E. Nuutila, An efficient transitive closure algorithm for cyclic digraphs, 1994; the
-/// components as H. N. Gabow finds them). What follows from other pairs is not followed: if a component's
-/// first neighbors are closed, most of its other ones are known.
+/// those that it reaches (E. Nuutila, An efficient transitive closure algorithm for cyclic digraphs, 1994;
+/// the components as H. N. Gabow finds them). What follows from other pairs is not followed: what a
+/// component's first neighbors reach, most of its other neighbors reach too.
 pub struct Closing<'a> {
     relation: &'a Relation,
     closed: Relation,
