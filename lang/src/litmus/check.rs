@@ -18,7 +18,7 @@ mod unsigned;
 mod verdicts;
 mod warnings;
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Test;
 use crate::diagnostic::{Code, Diagnostic};
@@ -52,26 +52,26 @@ struct Checker<'a> {
     words: Words<'a>,
     sink: &'a mut Sink,
     program: Program,
-    meanings: HashMap<String, Meaning>,
+    meanings: FxHashMap<String, Meaning>,
     /// The arrays whose words are locations.
     arrays: Vec<arrays::Array>,
     /// Their names.
-    by_words: HashSet<String>,
-    work_ids: HashMap<String, WorkId>,
+    by_words: FxHashSet<String>,
+    work_ids: FxHashMap<String, WorkId>,
     /// Where names stand that are work ids.
     ids: Vec<Span>,
     /// How many locations nobody names.
     unnamed: usize,
     /// Where each name is declared, or first assigned.
-    introduced: HashMap<String, Span>,
+    introduced: FxHashMap<String, Span>,
     /// Names assigned in two threads, which has been reported.
-    clashing: HashSet<String>,
+    clashing: FxHashSet<String>,
     /// Names that a statement or verdict uses.
-    used: HashSet<String>,
+    used: FxHashSet<String>,
     /// What has been reported, of which name: each cause once.
-    reported: HashSet<(Code, String)>,
+    reported: FxHashSet<(Code, String)>,
     /// Names that mean nothing, and where that has been reported.
-    undeclared: HashMap<String, Span>,
+    undeclared: FxHashMap<String, Span>,
 }
 
 impl<'a> Checker<'a> {
@@ -81,17 +81,17 @@ impl<'a> Checker<'a> {
             words,
             sink,
             program: Program::default(),
-            meanings: HashMap::new(),
+            meanings: FxHashMap::default(),
             arrays: Vec::new(),
             by_words: arrays::by_words(file),
-            work_ids: HashMap::new(),
+            work_ids: FxHashMap::default(),
             ids: Vec::new(),
             unnamed: 0,
-            introduced: HashMap::new(),
-            clashing: HashSet::new(),
-            used: HashSet::new(),
-            reported: HashSet::new(),
-            undeclared: HashMap::new(),
+            introduced: FxHashMap::default(),
+            clashing: FxHashSet::default(),
+            used: FxHashSet::default(),
+            reported: FxHashSet::default(),
+            undeclared: FxHashMap::default(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Where a tree has names: declared ones, registers, work ids, models.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::ast::{
     Access, Argument, Atom, Block, Call, Claim, Expr, ExprKind, File, HeaderKind, Index, Name,
@@ -62,7 +62,7 @@ pub fn names(file: &File, text: &str, ids: &[Span]) -> Vec<Named> {
 
 struct Finder<'t> {
     text: &'t str,
-    ids: HashSet<Span>,
+    ids: FxHashSet<Span>,
     found: Vec<Named>,
 }
 

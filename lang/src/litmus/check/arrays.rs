@@ -1,6 +1,6 @@
 //! Arrays whose words the program accesses one by one, and requests of several of their words.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::program::{Location, LocationId, NodeId, Origin, Program, StmtKind, Words};
@@ -41,8 +41,8 @@ pub fn word_name(array: &str, number: usize) -> String {
 
 /// The arrays whose words the program or a verdict names, and those that whole copies of them are from or
 /// to. Others belong to a library, which knows whole values only.
-pub fn by_words(file: &File) -> HashSet<String> {
-    let mut found = HashSet::new();
+pub fn by_words(file: &File) -> FxHashSet<String> {
+    let mut found = FxHashSet::default();
     for one in uses(file) {
         match one.index {
             Some(_) => found.insert(one.name.text.clone()),

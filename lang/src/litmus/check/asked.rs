@@ -1,6 +1,6 @@
 //! What is asked about a checked test, in the language of verdicts.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::Test;
 use crate::diagnostic::{Code, Diagnostic, nearest};
@@ -53,8 +53,8 @@ pub fn asked(
 
 /// The names of a program; registers that come from a file of herd's also under the names that they have
 /// there.
-fn meanings(program: &Program) -> HashMap<String, Meaning> {
-    let mut meanings = HashMap::new();
+fn meanings(program: &Program) -> FxHashMap<String, Meaning> {
+    let mut meanings = FxHashMap::default();
     for (index, object) in program.objects.iter().enumerate() {
         meanings.insert(object.name.clone(), Meaning::Object(index));
     }
@@ -94,7 +94,7 @@ fn names(test: &Test) -> Vec<String> {
 fn herd_names(
     claims: &mut [Claim],
     owned: &[(Number, Name)],
-    meanings: &HashMap<String, Meaning>,
+    meanings: &FxHashMap<String, Meaning>,
 ) -> Vec<(Number, Name)> {
     let herd_name = |(number, name): &(Number, Name)| format!("{}:{}", number.value, name.text);
     let is_herds = |one: &&(Number, Name)| {
@@ -112,7 +112,12 @@ fn herd_names(
 }
 
 /// Reports names that the test does not have.
-fn known(claims: &mut [Claim], test: &Test, meanings: &HashMap<String, Meaning>, sink: &mut Sink) {
+fn known(
+    claims: &mut [Claim],
+    test: &Test,
+    meanings: &FxHashMap<String, Meaning>,
+    sink: &mut Sink,
+) {
     let mut look = |observed: &mut ast::Observed| {
         let Name { text, place } = &observed.name;
         if meanings.contains_key(text) {

@@ -1,6 +1,6 @@
 //! Mixed-size locations: writes of several words, and their puts and gets (MSW).
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::diagnostic::Code;
 use crate::library::notation::{GET_WORDS, PUT_WORDS, WORDS, WRITE_WORDS};
@@ -13,8 +13,8 @@ use super::lower::Lowerer;
 
 /// The registers that hold nothing but values of several words, and how many: what TryRead gives, and copies
 /// of it.
-pub fn of_registers(program: &Program) -> HashMap<RegisterId, u32> {
-    let mut words: HashMap<RegisterId, Option<u32>> = HashMap::new();
+pub fn of_registers(program: &Program) -> FxHashMap<RegisterId, u32> {
+    let mut words: FxHashMap<RegisterId, Option<u32>> = FxHashMap::default();
     let size = |call: &Call| {
         let object = program.objects.iter().find(|one| Some(&one.name) == call.object.as_ref())?;
         (object.class == WORDS).then(|| u32::try_from(object.initial.len()).ok())?

@@ -1,6 +1,6 @@
 //! Names that no declaration gives: registers, and fresh targets of gets and remote RMWs.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::Dialect;
 use crate::diagnostic::{Code, Diagnostic};
@@ -39,8 +39,8 @@ fn candidates(file: &File) -> Vec<Candidate<'_>> {
 }
 
 /// The names that no declaration gives, each with the index of the thread that assigns it first.
-pub fn assigned(file: &File) -> HashMap<&str, usize> {
-    let mut assigned = HashMap::new();
+pub fn assigned(file: &File) -> FxHashMap<&str, usize> {
+    let mut assigned = FxHashMap::default();
     for Candidate { name, thread, .. } in candidates(file) {
         assigned.entry(name.text.as_str()).or_insert(thread);
     }
@@ -55,11 +55,11 @@ pub fn introduce(checker: &mut Checker<'_>) {
     let file = checker.file;
     let mut candidates = candidates(file);
     candidates.retain(|candidate| !checker.introduced.contains_key(&candidate.name.text));
-    let mut fresh: HashMap<&str, usize> = HashMap::new();
+    let mut fresh: FxHashMap<&str, usize> = FxHashMap::default();
     for candidate in candidates.iter().filter(|candidate| candidate.role == Role::Fresh) {
         fresh.entry(&candidate.name.text).or_insert(candidate.thread);
     }
-    let mut first: HashMap<&str, (usize, &Name)> = HashMap::new();
+    let mut first: FxHashMap<&str, (usize, &Name)> = FxHashMap::default();
     for Candidate { name, thread, .. } in candidates.iter() {
         if let Some((owner, place)) = first.get(name.text.as_str()) {
             if owner != thread {

@@ -1,6 +1,6 @@
 //! What outcomes show, and what verdicts claim of them.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::Test;
 use crate::diagnostic::{Code, Diagnostic};
@@ -89,9 +89,9 @@ pub struct List<'c, 'a> {
     checker: &'c mut Checker<'a>,
     /// What outcomes show so far.
     pub observables: Vec<Observable>,
-    indices: HashMap<Observed, usize>,
+    indices: FxHashMap<Observed, usize>,
     /// Registers whose values have several words.
-    words: HashMap<RegisterId, u32>,
+    words: FxHashMap<RegisterId, u32>,
 }
 
 impl<'c, 'a> List<'c, 'a> {

@@ -1,6 +1,6 @@
 //! What has a meaning, but probably not the intended one.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::library::{Library, Method, ParameterKind};
@@ -34,7 +34,7 @@ fn polls(program: &Program, thread: &Thread, found: &mut Vec<Diagnostic>) {
         .body
         .iter()
         .any(|stmt| matches!(stmt.kind, StmtKind::If { .. } | StmtKind::Loop(_)));
-    let mut sent: HashMap<Towards, usize> = HashMap::new();
+    let mut sent: FxHashMap<Towards, usize> = FxHashMap::default();
     for stmt in &thread.body {
         // An operation anywhere in a loop comes before a poll anywhere in it.
         each(std::slice::from_ref(stmt), &mut |stmt| {
@@ -154,7 +154,7 @@ fn waiter<'a>(checker: &Checker<'a>, call: &Call) -> Option<(Waiter<'a>, &'a Met
 /// Waits for ids that nothing before them carries.
 fn waits(checker: &Checker<'_>, thread: &Thread, found: &mut Vec<Diagnostic>) {
     let mut carried: Vec<(WorkId, Waiter<'_>)> = Vec::new();
-    let mut unknown = HashSet::new();
+    let mut unknown = FxHashSet::default();
     for stmt in &thread.body {
         each(std::slice::from_ref(stmt), &mut |stmt| match &stmt.kind {
             StmtKind::Call(call) => match waiter(checker, call) {

@@ -20,7 +20,7 @@ mod sections;
 mod statements;
 pub(super) mod uses;
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use pest::Parser as _;
 use pest::iterators::{Pair, Pairs};
@@ -67,13 +67,13 @@ struct Context<'a> {
     /// The words of the libraries that are known.
     words: Words<'a>,
     /// The class of each declared object: what words mean for it, its library says.
-    objects: HashMap<String, String>,
+    objects: FxHashMap<String, String>,
     /// Objects, and the class that the mark on a call of each says: `Acq_WL(l)`.
     said: Vec<(Name, String)>,
     /// Names of declared locations and objects.
-    declared: HashSet<String>,
+    declared: FxHashSet<String>,
     /// Words that are not statements, and have been reported.
-    unknown: HashSet<String>,
+    unknown: FxHashSet<String>,
     /// What the first of the labels above columns counts from, `P0` or `P1`.
     first_label: Option<u64>,
     /// Registers that verdicts name with their thread, as `1:r`: the thread, and the name.
@@ -266,10 +266,10 @@ impl<'a> Context<'a> {
             ragged: Vec::new(),
             has_other_classes: false,
             words,
-            objects: HashMap::new(),
+            objects: FxHashMap::default(),
             said: Vec::new(),
-            declared: HashSet::new(),
-            unknown: HashSet::new(),
+            declared: FxHashSet::default(),
+            unknown: FxHashSet::default(),
             first_label: None,
             owned: Vec::new(),
         }

@@ -1,6 +1,6 @@
 //! Which statements name what, and how.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::super::ast::{
     Access, Argument, Block, Call, Expr, ExprKind, File, Home, Index, Name, PairNumber,
@@ -47,7 +47,7 @@ impl Use<'_> {
 /// All uses, in the order of the text.
 pub fn uses(file: &File) -> Vec<Use<'_>> {
     let declared = file.declarations.iter().flat_map(|row| row.cells.all());
-    let declared: HashSet<&str> = declared.map(|one| one.name.text.as_str()).collect();
+    let declared: FxHashSet<&str> = declared.map(|one| one.name.text.as_str()).collect();
     let mut found = Vec::new();
     for (thread, tree) in file.threads.iter().enumerate() {
         Finder { thread, declared: &declared, found: &mut found }.block(&tree.body);
@@ -57,7 +57,7 @@ pub fn uses(file: &File) -> Vec<Use<'_>> {
 
 struct Finder<'f, 'o> {
     thread: usize,
-    declared: &'o HashSet<&'f str>,
+    declared: &'o FxHashSet<&'f str>,
     found: &'o mut Vec<Use<'f>>,
 }
 
