@@ -204,6 +204,23 @@ fn add(
     future.access = future.access.union(access(instruction, machine));
 }
 
+/// The locations that nothing but the CPU of one thread accesses, as a mask: none of those that share a bit
+/// with one that something else accesses.
+pub(super) fn private(machine: &Machine) -> u64 {
+    let (mut touched, mut others) = (0, 0);
+    for thread in &machine.code.threads {
+        let (mut by_cpu, mut by_nic) = (0, 0);
+        for instruction in &thread.instructions {
+            let Access { reads, writes, .. } = access(instruction, machine);
+            let is_issue = matches!(instruction, Instruction::Issue { .. });
+            *(if is_issue { &mut by_nic } else { &mut by_cpu }) |= reads | writes;
+        }
+        others |= by_nic | touched & by_cpu;
+        touched |= by_cpu;
+    }
+    touched & !others
+}
+
 /// What an instruction touches, including the operation that it issues.
 fn access(instruction: &Instruction, machine: &Machine) -> Access {
     let (mut reads, mut writes, mut lock) = (0, 0, 0);

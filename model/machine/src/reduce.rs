@@ -13,6 +13,8 @@
 //!
 //! - assignments, jumps, and `assume`s that hold;
 //! - a CPU write or an RDMA operation entering the store buffer: it is appended, and only the head leaves;
+//! - a CPU write at the head of the store buffer going to memory, if nothing but this thread's CPU accesses
+//!   its location: the thread reads the newest buffered value before and after;
 //! - an RDMA operation going from the head of the store buffer to its pipe: it is appended, and whether a
 //!   pipe entry may move depends on earlier entries only (not if threads share the queue pair: who comes
 //!   first matters);
@@ -79,6 +81,7 @@
 
 use compiler::code::Instruction;
 
+use super::footprint::bit;
 use super::queue_pair::{Ahead, has_receive};
 use super::rules::{Agent, Effect, Machine, Transition, Variant};
 use super::state::{Entry, Item, Kind, KindSet, Source, State};
@@ -141,9 +144,12 @@ impl Machine {
     ) -> Result<usize, Settled> {
         let mut steps = 0;
         loop {
-            let agent = if self.is_silent(state, thread) && self.cpu_enabled(state, thread) {
+            let head = state.threads[thread].buffer.first();
+            let agent = if head.is_some_and(|head| self.is_private(head)) {
+                Agent::StoreBuffer(thread)
+            } else if self.is_silent(state, thread) && self.cpu_enabled(state, thread) {
                 Agent::Cpu(thread)
-            } else if let Some(entry) = state.threads[thread].buffer.first()
+            } else if let Some(entry) = head
                 && !matches!(entry.item, Item::Write { .. })
                 && !self.comes_to_shared(entry)
             {
@@ -163,6 +169,11 @@ impl Machine {
                 return Err(Settled::NotYet);
             }
         }
+    }
+
+    /// Whether an entry of a store buffer is a write that no other agent can see.
+    fn is_private(&self, entry: &Entry) -> bool {
+        matches!(entry.item, Item::Write { target, .. } if self.private & bit(target.0) != 0)
     }
 
     /// Whether an entry of a store buffer goes to a queue pair that threads share.

@@ -13,7 +13,7 @@ use lang::program::{LocationId, WorkId};
 
 use super::crash::survivors;
 use super::fault::{Fault, FaultSet};
-use super::footprint::bit;
+use super::footprint::{bit, private};
 use super::queue_pair::{ones, overtakes};
 use super::rma::Rules;
 use super::state::{Kind, KindSet, PairState, State, ThreadState};
@@ -150,6 +150,8 @@ pub struct Machine {
     pub(super) waits: Vec<Vec<(WorkId, usize)>>,
     /// Whether outcomes show what a crash of all nodes leaves in memory, at any moment.
     pub(super) crashes: bool,
+    /// The locations that nothing but the CPU of one thread accesses, as a mask.
+    pub(super) private: u64,
     /// By thread, a location in which it counts the calls from which it has returned; for words.
     pub(super) clocks: Vec<LocationId>,
 }
@@ -203,7 +205,7 @@ impl Machine {
         let overtakes = overtakes(faults);
         let (receiver, buffers) = receivers(&code);
         let users = users(&code);
-        Ok(Self {
+        let mut machine = Self {
             code,
             variant,
             faults,
@@ -216,8 +218,11 @@ impl Machine {
             buffers,
             waits,
             crashes: test.program.crash.is_some(),
+            private: 0,
             clocks: Vec::new(),
-        })
+        };
+        machine.private = private(&machine);
+        Ok(machine)
     }
 
     /// Whether threads share a queue pair.

@@ -206,6 +206,17 @@ fn outcomes_are_within_limits() {
     assert!(trial(10).complete && !trial(70_000).complete);
 }
 
+/// Writes that nobody else sees do not wait for each other, and others do.
+#[test]
+fn long_threads() {
+    let body = vec!["x := 1; x := 2"; 500].join("; ");
+    let found = explore(&test("x = 0", &body, "x"), Variant::Tso, Limits::default()).unwrap();
+    assert_eq!(complete(found), [outcome(&[2])].into());
+    let seen = format!("{body} | a := x");
+    let found = explore(&test("x = 0 |", &seen, "a"), Variant::Tso, Limits::default()).unwrap();
+    assert!(!found.complete && found.reason.unwrap().starts_with("a queue holds more than"));
+}
+
 /// Orders that a wrong reduction would lose, and that random programs of this size seldom have.
 #[test]
 fn rare_orders() {
