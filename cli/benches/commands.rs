@@ -1,6 +1,6 @@
 //! What a user waits for: whole commands, with the start of the program.
 //!
-//! `cargo bench -p cli --bench commands` prints tables in Markdown; the arguments `start`, `suite`,
+//! `cargo bench -p cli --bench commands` prints tables in Markdown; the arguments `start`, `suite`, `large`,
 //! `simulator`, `reports`, `repair` and `refine` restrict them.
 
 #![allow(clippy::print_stdout, reason = "the tables are the result")]
@@ -19,9 +19,10 @@ fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a crate of a workspace");
     std::env::set_current_dir(root).expect("the root is there");
     let wanted: Vec<String> = std::env::args().skip(1).filter(|one| one != "--bench").collect();
-    let parts: [(&str, fn()); 6] = [
+    let parts: [(&str, fn()); 7] = [
         ("start", start),
         ("suite", suite),
+        ("large", large),
         ("simulator", simulator),
         ("reports", reports),
         ("repair", repairs),
@@ -187,6 +188,80 @@ fn suite() {
     println!(
         "\nA question is a test under a model. Medians of three runs, with the start of the program."
     );
+}
+
+/// A program of many statements or nodes.
+struct Large {
+    what: String,
+    declarations: String,
+    statements: String,
+    observed: &'static str,
+}
+
+impl Large {
+    fn writes(count: usize) -> Self {
+        Self {
+            what: format!("a thread that writes {} times", markdown::count(count)),
+            declarations: "x = 0".to_owned(),
+            statements: vec!["x := 1"; count].join("\n"),
+            observed: "x",
+        }
+    }
+
+    fn puts(count: usize) -> Self {
+        let read = |value: usize| if value == 1 { "a := x" } else { "" };
+        let put = |value: usize| format!("x^2 := {value} || {}", read(value));
+        Self {
+            what: format!("{count} puts, and a CPU that reads once"),
+            declarations: "|| x = 0".to_owned(),
+            statements: (1..=count).map(put).collect::<Vec<_>>().join("\n"),
+            observed: "a",
+        }
+    }
+
+    fn broadcasts(calls: usize, nodes: usize) -> Self {
+        let call = |node: usize| if node < calls { "Bcast(x)" } else { "" };
+        Self {
+            what: format!("{calls} of {nodes} nodes broadcast"),
+            declarations: format!("SVar x = 0\n{}", vec![" "; nodes].join("||")),
+            statements: (0..nodes).map(call).collect::<Vec<_>>().join(" || "),
+            observed: "x@1",
+        }
+    }
+}
+
+/// Programs of many statements or nodes.
+fn large() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("large.litmus").display().to_string();
+    let cases = [
+        (Large::writes(5000), "auto"),
+        (Large::writes(20_000), "auto"),
+        (Large::writes(5000), "smt"),
+        (Large::writes(20_000), "smt"),
+        (Large::puts(400), "auto"),
+        (Large::puts(800), "auto"),
+        (Large::broadcasts(1, 32), "auto"),
+        (Large::broadcasts(32, 32), "auto"),
+        (Large::broadcasts(48, 48), "auto"),
+    ];
+    let mut rows = Vec::new();
+    for (Large { what, declarations, statements, observed }, engine) in cases {
+        let header = "litmus large\nmodel rdma-wait-rmw\n";
+        let text = format!("{header}\n{declarations}\n---\n{statements}\n\nobserve {observed}\n");
+        std::fs::write(&path, text).expect("a program can be written");
+        let took = litmus(&["allowed", &path, "--engine", engine]);
+        let result = &took.output["results"][0];
+        assert_eq!(result["complete"], true, "{what}");
+        rows.push(vec![
+            what,
+            format!("*{}*", result["engine"].as_str().unwrap_or_default()),
+            markdown::count(result["outcomes"].as_array().map_or(0, Vec::len)),
+            format!("{:.2}", took.time.as_secs_f64()),
+            markdown::count(took.peak.div_ceil(1024)),
+        ]);
+    }
+    markdown::print(&["program", "by", "outcomes", "seconds", "MiB"], &rows);
+    println!("\n`litmus allowed` under `rdma-wait-rmw`, with the start of the program.");
 }
 
 /// Store buffering with puts and polls: the yardstick of the simulator.

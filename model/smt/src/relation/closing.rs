@@ -21,6 +21,9 @@ pub struct Closing<'a> {
     places: Vec<usize>,
     /// Where the components begin there, as far as is known.
     starts: Vec<usize>,
+    /// What a component relates to, and what of that it is known to reach.
+    row: Vec<u64>,
+    reached: Vec<u64>,
 }
 
 impl<'a> Closing<'a> {
@@ -36,6 +39,8 @@ impl<'a> Closing<'a> {
             path: Vec::new(),
             places: vec![0; relation.size],
             starts: Vec::new(),
+            row: vec![0; relation.words],
+            reached: vec![0; relation.words],
         }
     }
 
@@ -85,32 +90,30 @@ impl<'a> Closing<'a> {
         }
         if self.starts.last() == Some(&self.places[element]) {
             self.starts.pop();
-            let component = self.path.split_off(self.places[element]);
-            self.close(&component);
+            self.close(self.places[element]);
         }
     }
 
-    /// Closes a component: it reaches itself, if it has a cycle, and what its neighbors reach.
-    fn close(&mut self, component: &[usize]) {
-        let words = self.relation.words;
-        let mut row = vec![0; words];
+    /// Closes the component that begins here in the path: it reaches itself, if it has a cycle, and what its
+    /// neighbors reach.
+    fn close(&mut self, start: usize) {
+        let (row, reached) = (&mut self.row, &mut self.reached);
+        row.fill(0);
+        reached.fill(0);
+        let component = &self.path[start..];
         for element in component {
             self.open[element / 64] &= !(1 << (element % 64));
             row.iter_mut().zip(self.relation.row(*element)).for_each(|(word, to)| *word |= to);
         }
-        let mut reached = vec![0; words];
         if let [_, _, ..] = component {
             component.iter().for_each(|element| reached[element / 64] |= 1 << (element % 64));
         }
-        loop {
-            let left = row.iter().zip(&reached).map(|(to, reached)| to & !reached);
-            let Some(next) = first(left) else { break };
+        while let Some(next) = first(row.iter().zip(&*reached).map(|(to, reached)| to & !reached)) {
             reached[next / 64] |= 1 << (next % 64);
             reached.iter_mut().zip(self.closed.row(next)).for_each(|(word, to)| *word |= to);
         }
-        component
-            .iter()
-            .for_each(|element| self.closed.row_mut(*element).copy_from_slice(&reached));
+        component.iter().for_each(|element| self.closed.row_mut(*element).copy_from_slice(reached));
+        self.path.truncate(start);
     }
 }
 
