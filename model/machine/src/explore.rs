@@ -29,7 +29,7 @@ use super::witness::Search;
 pub enum Effort {
     /// Every transition of the rules, every state.
     None,
-    /// Steps that touch no memory are taken at once or together with one that does.
+    /// Steps that no other agent can see are taken at once or together with one that others can.
     Eager,
     /// Additionally, only stubborn sets of the remaining steps are taken.
     Stubborn,

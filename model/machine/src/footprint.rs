@@ -204,9 +204,8 @@ fn add(
     future.access = future.access.union(access(instruction, machine));
 }
 
-/// The locations that nothing but the CPU of one thread accesses, as a mask: none of those that share a bit
-/// with one that something else accesses.
-pub(super) fn private(machine: &Machine) -> u64 {
+/// [`Machine::own_locations`], without those that share a bit with one that something else accesses.
+pub(super) fn own_locations(machine: &Machine) -> u64 {
     let (mut touched, mut others) = (0, 0);
     for thread in &machine.code.threads {
         let (mut by_cpu, mut by_nic) = (0, 0);

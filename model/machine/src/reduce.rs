@@ -6,7 +6,7 @@
 //!
 //! # Steps taken at once
 //!
-//! [`Machine::settle`] takes, without looking for alternatives, steps that touch no memory, that no other
+//! [`Machine::settle`] takes, without looking for alternatives, steps that no other agent sees, that no other
 //! step can disable for good, that disable nothing, and that lead to the same state whether they come before
 //! or after any other sequence of steps. Then every way from here to a terminal state contains the step and
 //! can be permuted so that it comes first. These are:
@@ -14,7 +14,8 @@
 //! - assignments, jumps, and `assume`s that hold;
 //! - a CPU write or an RDMA operation entering the store buffer: it is appended, and only the head leaves;
 //! - a CPU write at the head of the store buffer going to memory, if nothing but this thread's CPU accesses
-//!   its location: the thread reads the newest buffered value before and after;
+//!   its location: the thread reads the newest buffered value before and after, and outcomes show what is in
+//!   memory when all buffers are empty (a crash may come before that, and then nothing is reduced);
 //! - an RDMA operation going from the head of the store buffer to its pipe: it is appended, and whether a
 //!   pipe entry may move depends on earlier entries only (not if threads share the queue pair: who comes
 //!   first matters);
@@ -97,7 +98,7 @@ pub(super) const UNSENT: KindSet = Kind::Put.bit() | Kind::RemoteWrite.bit();
 /// The result of settling a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Settled {
-    /// Only steps that touch memory are left.
+    /// Only steps that other agents can see are left.
     Yes,
     /// A thread may be in a loop that touches no memory; more steps could be taken at once.
     NotYet,
@@ -173,7 +174,7 @@ impl Machine {
 
     /// Whether an entry of a store buffer is a write that no other agent can see.
     fn is_private(&self, entry: &Entry) -> bool {
-        matches!(entry.item, Item::Write { target, .. } if self.private & bit(target.0) != 0)
+        matches!(entry.item, Item::Write { target, .. } if self.own_locations & bit(target.0) != 0)
     }
 
     /// Whether an entry of a store buffer goes to a queue pair that threads share.

@@ -13,7 +13,7 @@ use lang::program::{LocationId, WorkId};
 
 use super::crash::survivors;
 use super::fault::{Fault, FaultSet};
-use super::footprint::{bit, private};
+use super::footprint::{bit, own_locations};
 use super::queue_pair::{ones, overtakes};
 use super::rma::Rules;
 use super::state::{Kind, KindSet, PairState, State, ThreadState};
@@ -151,7 +151,7 @@ pub struct Machine {
     /// Whether outcomes show what a crash of all nodes leaves in memory, at any moment.
     pub(super) crashes: bool,
     /// The locations that nothing but the CPU of one thread accesses, as a mask.
-    pub(super) private: u64,
+    pub(super) own_locations: u64,
     /// By thread, a location in which it counts the calls from which it has returned; for words.
     pub(super) clocks: Vec<LocationId>,
 }
@@ -218,10 +218,10 @@ impl Machine {
             buffers,
             waits,
             crashes: test.program.crash.is_some(),
-            private: 0,
+            own_locations: 0,
             clocks: Vec::new(),
         };
-        machine.private = private(&machine);
+        machine.own_locations = own_locations(&machine);
         Ok(machine)
     }
 

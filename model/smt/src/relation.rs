@@ -12,9 +12,10 @@ use rustc_hash::FxHashMap;
 
 use self::closing::Closing;
 
-/// Composition looks for what is known of a row among so many others, if the row has more elements.
-const LOOKED_AT: usize = 8;
+/// How many elements a row has at least for which [`Relation::set_sequence`] looks for a row that is done and
+/// that it contains, and at how many rows it looks.
 const LONG_ROW: u32 = 16;
+const LOOKED_AT: usize = 8;
 
 /// A relation over `0..size`.
 #[derive(Debug, Default, PartialEq, Eq, Hash)]
@@ -138,8 +139,8 @@ impl Relation {
         closed == *self && !(0..self.size).any(|element| closed.contains(element, element))
     }
 
-    /// Whether each element relates to all that one of those that it relates to does, but for itself: whether
-    /// this relation, if it is symmetric, is total on some classes of elements.
+    /// Whether this symmetric relation, with the identity, is an equivalence: whether it is total on classes
+    /// of elements.
     pub fn is_total_on_classes(&self) -> bool {
         let with_itself = |element: usize, word: usize| {
             self.row(element)[word] | u64::from(element / 64 == word) << (element % 64)
@@ -151,7 +152,7 @@ impl Relation {
         })
     }
 
-    /// Keeps the pairs of which an element is in a pair of the other relation, which is symmetric.
+    /// Keeps the pairs of which at least one element is in a pair of the other relation, which is symmetric.
     pub fn keep_pairs_near(&mut self, other: &Self) {
         let mut near = vec![0; self.words];
         let is_near = |element: usize| other.row(element).iter().any(|word| *word != 0);
@@ -161,6 +162,21 @@ impl Relation {
         for element in 0..self.size {
             if near[element / 64] >> (element % 64) & 1 == 0 {
                 self.row_mut(element).iter_mut().zip(&near).for_each(|(word, near)| *word &= near);
+            }
+        }
+    }
+
+    /// Keeps the pairs from elements of one set to those of another.
+    pub fn keep_from_to(&mut self, is_from: impl Fn(usize) -> bool, is_to: impl Fn(usize) -> bool) {
+        let mut to = vec![0; self.words];
+        for element in (0..self.size).filter(|element| is_to(*element)) {
+            to[element / 64] |= 1 << (element % 64);
+        }
+        for element in 0..self.size {
+            if is_from(element) {
+                self.row_mut(element).iter_mut().zip(&to).for_each(|(word, to)| *word &= to);
+            } else {
+                self.clear_row(element);
             }
         }
     }
@@ -244,28 +260,27 @@ impl Relation {
         let count = |from: usize| first.row(from).iter().map(|word| word.count_ones()).sum::<u32>();
         let mut rows: Vec<(u32, usize)> = (0..first.size).map(|from| (count(from), from)).collect();
         // From the shortest: most of the long rows have all of one that was done, and little more.
-        if rows.iter().any(|(count, _)| *count > LONG_ROW) {
+        if rows.iter().any(|(count, _)| *count >= LONG_ROW) {
             rows.sort_unstable();
         }
         for (index, (count, from)) in rows.iter().enumerate() {
             limits::look();
-            let known = rows[index.saturating_sub(LOOKED_AT)..index].iter().rev();
-            let mut known = known.map(|(_, known)| *known).filter(|_| *count > LONG_ROW);
-            let known = known.find(|known| first.has_row_within(*known, *from));
-            let done = known.map(|known| {
+            let done = &rows[index.saturating_sub(LOOKED_AT)..index];
+            let is_within = |(_, done): &&(u32, usize)| first.has_row_within(*done, *from);
+            let known = if *count >= LONG_ROW { done.iter().rev().find(is_within) } else { None };
+            if let Some((_, known)) = known {
                 let row = known * self.words;
                 self.bits.copy_within(row..row + self.words, from * self.words);
-                first.row(known)
-            });
-            for (word, mut middles) in first.row(*from).iter().copied().enumerate() {
-                middles &= done.map_or(u64::MAX, |done| !done[word]);
-                while middles != 0 {
-                    let row = second.row(word * 64 + middles.trailing_zeros() as usize);
+            }
+            for (word, middles) in first.row(*from).iter().enumerate() {
+                let mut left = middles & !known.map_or(0, |(_, known)| first.row(*known)[word]);
+                while left != 0 {
+                    let row = second.row(word * 64 + left.trailing_zeros() as usize);
                     self.row_mut(*from)
                         .iter_mut()
                         .zip(row)
                         .for_each(|(word, other)| *word |= other);
-                    middles &= middles - 1;
+                    left &= left - 1;
                 }
             }
         }

@@ -104,7 +104,7 @@ pub fn judge_lines<'a>(sources: &'a [Source], request: &Request<'_>) -> Vec<Judg
         .enumerate()
         .flat_map(|(run, source)| source.record.tests.iter().map(move |test| (run, source, test)))
         .collect();
-    // Some take much longer than others.
+    // A core that is done early takes over few lines at a time: some lines take much longer than others.
     let lines = lines.par_iter().with_max_len(8);
     lines.map(|(run, source, test)| judge_line(*run, source, test, request)).collect()
 }

@@ -11,7 +11,7 @@ pub fn find(text: &Text, lines: &[Span]) -> Vec<(Span, u64)> {
 
 /// What a row of labels counts from; `None` if the row is not one of labels.
 fn first(text: &Text, row: Span) -> Option<u64> {
-    // What most other rows have.
+    // Labels never have these signs, and most other rows have one.
     if text.slice(row).contains(['=', '(', '-', '"']) {
         return None;
     }

@@ -154,6 +154,7 @@ impl Context<'_> {
 
     /// True if nothing is nested so deep that reading it would need much stack.
     fn shallow(&mut self, piece: &Piece) -> bool {
+        // Each byte that one of the signs below begins with, `\neg` by its `n`: few of them cannot nest deep.
         let may_nest = |byte: u8| matches!(byte, b'(' | b'{' | b'[' | b'~' | b'!' | b'n' | 0x80..);
         if piece.text.bytes().filter(|byte| may_nest(*byte)).count() <= LITMUS_MAX_NESTING {
             return true;

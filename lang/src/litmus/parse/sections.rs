@@ -211,7 +211,7 @@ fn program_rows(
     lines.len()
 }
 
-/// Signs that only verdicts have.
+/// Signs that only verdicts have. `?` is the only one in ASCII.
 pub const MARKS: [char; 14] =
     ['✓', '✗', '✔', '✘', '√', '☑', '✅', '×', '✕', '✖', '❌', '☒', '∈', '?'];
 
@@ -247,7 +247,8 @@ fn is_result(line: &str) -> bool {
         line.contains(wanted)
             && line.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| word == wanted)
     };
-    let marked = if line.is_ascii() { line.contains('?') } else { line.contains(MARKS) }
+    let has_mark = if line.is_ascii() { line.contains('?') } else { line.contains(MARKS) };
+    let marked = has_mark
         || line.contains('\\') && LATEX_MARKS.iter().any(|mark| line.contains(mark))
         || has_word("allowed")
         || has_word("forbidden");

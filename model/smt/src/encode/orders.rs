@@ -72,9 +72,8 @@ impl Encoder<'_> {
         open.subtract(&backward);
         let are_ordered = certain.is_strict_order();
         excluded.pairs().filter(|(a, b)| a > b).for_each(|(a, b)| certain.remove(a, b));
-        let mut order = OrderLiterals { certain, open: self.variables(&open) };
+        let order = OrderLiterals { certain, open: self.variables(&open) };
         self.transitivity(&order, &decided, are_ordered.then_some(&open));
-        order.open.shrink_to_fit();
         order
     }
 
@@ -177,7 +176,7 @@ impl Encoder<'_> {
                 executed[*other] == Lit::TRUE
                     && order.is_some_and(|order| order.certain.contains(*write, *other))
             };
-            // The last writes are the likeliest, and one is enough.
+            // From the end: there, program order has the writes that overwrite most others.
             if writes.iter().rev().any(overwrites) {
                 continue;
             }

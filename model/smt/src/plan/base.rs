@@ -82,20 +82,23 @@ fn pairs(events: &[Event], base: Base) -> Relation {
             others.subtract(&same(events, |event| event.thread));
             others
         }
-        Base::Rmw => from_to(
-            same(events, |event| Some(event.operation)),
-            |event| events[event].stamp == Stamp::NicAtomicRead,
-            |event| events[event].stamp == Stamp::NicRemoteWrite,
-        ),
+        Base::Rmw => {
+            let mut pairs = same(events, |event| Some(event.operation));
+            let has = |event: usize, stamp: Stamp| events[event].stamp == stamp;
+            let is_read = |event| has(event, Stamp::NicAtomicRead);
+            pairs.keep_from_to(is_read, |event| has(event, Stamp::NicRemoteWrite));
+            pairs
+        }
         Base::SameOperation => same(events, |event| Some(event.operation)),
         Base::SameReceive => same(events, |event| event.receive),
         Base::SameNode => same(events, |event| event.node),
         Base::SameQueuePair => same(events, Event::on),
-        Base::SameId => from_to(
-            same(events, |event| event.thread.zip(event.id)),
-            |event| events[event].stamp != Stamp::Wait,
-            |event| events[event].stamp == Stamp::Wait,
-        ),
+        Base::SameId => {
+            let mut pairs = same(events, |event| event.thread.zip(event.id));
+            let is_wait = |event: usize| events[event].stamp == Stamp::Wait;
+            pairs.keep_from_to(|event| !is_wait(event), is_wait);
+            pairs
+        }
         _ => Relation::empty(events.len()),
     }
 }
@@ -105,29 +108,12 @@ fn same<K: Eq + Hash>(events: &[Event], what: impl Fn(&Event) -> Option<K>) -> R
     Relation::of_classes(events.len(), |event| what(&events[event]))
 }
 
-/// The pairs of a relation from one set to another.
-fn from_to(
-    mut relation: Relation,
-    is_from: impl Fn(usize) -> bool,
-    is_to: impl Fn(usize) -> bool,
-) -> Relation {
-    let (from, to) =
-        (Relation::set(relation.size(), is_from), Relation::set(relation.size(), is_to));
-    let mut product = Relation::default();
-    product.set_product(&from, &to);
-    relation.intersect(&product);
-    relation
-}
-
 /// All pairs of a write and another read of its location.
 pub fn reads_from(skeleton: &Skeleton) -> Relation {
     let events = &skeleton.events;
     // Calls of libraries read and write too, so kinds of events do not say it.
-    let mut pairs = from_to(
-        same(events, |event| event.location),
-        |event| events[event].writes(),
-        |event| events[event].reads(),
-    );
+    let mut pairs = same(events, |event| event.location);
+    pairs.keep_from_to(|event| events[event].writes(), |event| events[event].reads());
     pairs.subtract(&Relation::identity(events.len()));
     pairs
 }
