@@ -298,14 +298,17 @@ impl<'a> Shape<'a> {
                 both
             }
             Op::Complement(ty, inner) => {
-                let all = |a, b| *ty == Type::Relation || a == b;
-                let mut left = Relation::from_fn(self.plan.size, all);
+                let mut left = match ty {
+                    Type::Set => Relation::identity(self.plan.size),
+                    Type::Relation => Relation::full(self.plan.size),
+                };
                 left.subtract(&self.at_most[*inner]);
                 left
             }
             Op::Product(a, b) => {
-                let (from, to) = (kept(a), kept(b));
-                Relation::from_fn(self.plan.size, |x, y| from.contains(x, x) && to.contains(y, y))
+                let mut product = Relation::default();
+                product.set_product(&kept(a), &kept(b));
+                product
             }
             Op::Domain(inner) => self.with_partners(&self.kept(*inner, false)),
             Op::Range(inner) => self.with_partners(&self.kept(*inner, false).inverse()),

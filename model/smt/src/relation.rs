@@ -154,11 +154,8 @@ impl Relation {
 
     /// Keeps the pairs of which at least one element is in a pair of the other relation, which is symmetric.
     pub fn keep_pairs_near(&mut self, other: &Self) {
-        let mut near = vec![0; self.words];
         let is_near = |element: usize| other.row(element).iter().any(|word| *word != 0);
-        for element in (0..self.size).filter(|element| is_near(*element)) {
-            near[element / 64] |= 1 << (element % 64);
-        }
+        let near = self.row_of(is_near);
         for element in 0..self.size {
             if near[element / 64] >> (element % 64) & 1 == 0 {
                 self.row_mut(element).iter_mut().zip(&near).for_each(|(word, near)| *word &= near);
@@ -168,10 +165,7 @@ impl Relation {
 
     /// Keeps the pairs from elements of one set to those of another.
     pub fn keep_from_to(&mut self, is_from: impl Fn(usize) -> bool, is_to: impl Fn(usize) -> bool) {
-        let mut to = vec![0; self.words];
-        for element in (0..self.size).filter(|element| is_to(*element)) {
-            to[element / 64] |= 1 << (element % 64);
-        }
+        let to = self.row_of(is_to);
         for element in 0..self.size {
             if is_from(element) {
                 self.row_mut(element).iter_mut().zip(&to).for_each(|(word, to)| *word &= to);
@@ -302,9 +296,14 @@ impl Relation {
 
     /// The row that has the elements of this set.
     pub fn members(&self) -> Vec<u64> {
+        self.row_of(|element| self.contains(element, element))
+    }
+
+    /// The row that has the elements for which `is_in` is true.
+    fn row_of(&self, is_in: impl Fn(usize) -> bool) -> Vec<u64> {
         let mut row = vec![0; self.words];
         for element in 0..self.size {
-            row[element / 64] |= self.row(element)[element / 64] & 1 << (element % 64);
+            row[element / 64] |= u64::from(is_in(element)) << (element % 64);
         }
         row
     }

@@ -29,12 +29,10 @@ pub struct Closing<'a> {
 impl<'a> Closing<'a> {
     /// A search that begins.
     pub fn new(relation: &'a Relation) -> Self {
-        let mut unseen = vec![0; relation.words];
-        (0..relation.size).for_each(|element| unseen[element / 64] |= 1 << (element % 64));
         Self {
             relation,
             closed: Relation::empty(relation.size),
-            unseen,
+            unseen: relation.row_of(|_| true),
             open: vec![0; relation.words],
             path: Vec::new(),
             places: vec![0; relation.size],
