@@ -167,7 +167,7 @@ impl Change {
             Subject::Cell(cell) => {
                 cell.tables.iter().all(|place| place.set(model, Cell::Unordered))
             }
-            Subject::Order(order) => match model.definitions.get_mut(order.index) {
+            Subject::Order(order) => match model.definition_mut(order.index) {
                 Some(Definition { kind: DefinitionKind::Choice { total_on, .. }, .. }) => {
                     *total_on = Expr::Empty;
                     true
@@ -218,7 +218,9 @@ pub fn of(model: &Model) -> Vec<Change> {
         if matches!(definition.kind, DefinitionKind::Choice { .. }) && name != "mo" {
             let order = Named { index, name: name.clone() };
             let mut mutant = model.clone();
-            if let DefinitionKind::Choice { total_on, .. } = &mut mutant.definitions[index].kind {
+            if let Some(Definition { kind: DefinitionKind::Choice { total_on, .. }, .. }) =
+                mutant.definition_mut(index)
+            {
                 *total_on = Expr::Empty;
             }
             changes.push(dropped(Subject::Order(order), body.clone(), mutant));

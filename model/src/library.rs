@@ -7,7 +7,7 @@
 mod restrict;
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use compiler::library::Libraries;
@@ -129,10 +129,10 @@ pub fn compose(
     };
     let hb = find(base, "hb").unwrap_or(so);
     // ppo of all events, and what it is made of.
-    let mut definitions: Vec<Definition> = base.definitions[..=ppo].to_vec();
+    let mut definitions: Vec<Arc<Definition>> = base.definitions[..=ppo].to_vec();
     let mut parts = vec![defined(ppo)];
     let mut axioms = Vec::new();
-    let mut words = base.words.clone();
+    let mut words = BTreeMap::clone(&base.words);
     // The base's part; hb goes, since it is what is composed.
     let offset = definitions.len();
     let restriction = Restriction { library: 0 };
@@ -143,9 +143,9 @@ pub fn compose(
                 ty: Type::Relation,
                 body: Expr::Empty,
             };
-            return Definition { kind, span: definition.span };
+            return Arc::new(Definition { kind, span: definition.span });
         }
-        shifted(&restriction.definition(definition), offset)
+        Arc::new(shifted(&restriction.definition(definition), offset))
     }));
     parts.push(defined(offset + so));
     for (index, axiom) in base.axioms.iter().enumerate() {
@@ -162,7 +162,7 @@ pub fn compose(
         let restriction = Restriction { library: bit };
         for definition in &model.definitions {
             let restricted = restriction.definition(definition);
-            definitions.push(renamed(shifted(&restricted, offset), &library.name));
+            definitions.push(Arc::new(renamed(shifted(&restricted, offset), &library.name)));
         }
         let said = model.words.iter();
         words.extend(said.map(|(name, words)| (qualified(&library.name, name), words.clone())));
@@ -176,7 +176,7 @@ pub fn compose(
     let union = parts.into_iter().reduce(|a, b| Expr::Union(Box::new(a), Box::new(b)));
     let body = Expr::Plus(Box::new(union.unwrap_or(Expr::Empty)));
     let kind = DefinitionKind::Let { name: "hb".to_owned(), ty: Type::Relation, body };
-    definitions.push(Definition { kind, span: base.definitions[hb].span });
+    definitions.push(Arc::new(Definition { kind, span: base.definitions[hb].span }));
     let body = defined(definitions.len() - 1);
     axioms.push(Axiom { body, kind: AxiomKind::Irreflexive, ..base.axioms[hb_axiom].clone() });
     Ok(Model {
@@ -187,12 +187,12 @@ pub fn compose(
         hardware: base.hardware.clone(),
         definitions: reachable(definitions, &mut axioms),
         axioms,
-        words,
+        words: Arc::new(words),
     })
 }
 
 /// The definitions that axioms use, and all orders; the axioms then use the new numbers.
-fn reachable(definitions: Vec<Definition>, axioms: &mut [Axiom]) -> Vec<Definition> {
+fn reachable(definitions: Vec<Arc<Definition>>, axioms: &mut [Axiom]) -> Vec<Arc<Definition>> {
     let mut is_used = vec![false; definitions.len()];
     let mut waiting: Vec<usize> = Vec::new();
     axioms.iter().for_each(|axiom| restrict::uses(&axiom.body, &mut |used| waiting.push(used)));
@@ -211,7 +211,9 @@ fn reachable(definitions: Vec<Definition>, axioms: &mut [Axiom]) -> Vec<Definiti
         axiom.body = restrict::renumbered(&axiom.body, &numbers);
     }
     let kept = definitions.into_iter().zip(is_used).filter(|(_, used)| *used);
-    kept.map(|(definition, _)| restrict::renumbered_definition(&definition, &numbers)).collect()
+    let renumbered =
+        |definition: Arc<Definition>| restrict::renumbered_definition(&definition, &numbers);
+    kept.map(|(definition, _)| Arc::new(renumbered(definition))).collect()
 }
 
 /// Whether a model's text uses one of these sets or relations.

@@ -256,8 +256,8 @@ fn tables_are_compared_by_what_they_mean() {
     assert_eq!(texts(&shipped, &turned), none);
     let edited = |edit: &dyn Fn(&mut Table)| {
         let mut model = turned.clone();
-        for definition in &mut model.definitions {
-            match &mut definition.kind {
+        for index in 0..model.definitions.len() {
+            match &mut model.definition_mut(index).expect("one").kind {
                 DefinitionKind::Table(table) if table.name == "oppo" => edit(table),
                 _ => {}
             }

@@ -26,6 +26,7 @@ pub use parser::parse;
 pub use printer::{print, print_expr};
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::front::Sink;
@@ -116,9 +117,9 @@ pub fn load_part(
             Some(name) if name.text == "none" => Hardware::None,
             Some(name) => Hardware::By(name.text),
         },
-        definitions: checked.definitions,
+        definitions: checked.definitions.into_iter().map(Arc::new).collect(),
         axioms: checked.axioms,
-        words: parts.words,
+        words: Arc::new(parts.words),
     };
     Ok(Loaded {
         model,

@@ -5,6 +5,7 @@
 //! groups refer to themselves too.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::words::Words;
 use crate::source::Span;
@@ -23,12 +24,13 @@ pub struct Model {
     pub machine: Option<String>,
     /// What judges hardware in place of this model (`hardware verbs`). Not inherited either.
     pub hardware: Hardware,
-    /// Definitions, in an order in which each uses earlier ones only.
-    pub definitions: Vec<Definition>,
+    /// Definitions, in an order in which each uses earlier ones only. Models that are made of others by few
+    /// changes share the rest.
+    pub definitions: Vec<Arc<Definition>>,
     /// The axioms in the order of the text.
     pub axioms: Vec<Axiom>,
     /// What the text says of what it defines, by name.
-    pub words: BTreeMap<String, Words>,
+    pub words: Arc<BTreeMap<String, Words>>,
 }
 
 /// By which model RDMA hardware is judged, if a test is for a certain model and no other is asked for.
@@ -146,9 +148,14 @@ pub enum DefinitionKind {
 impl Model {
     /// The definition of a set or relation by `let name = …`.
     pub fn defined(&self, name: &str) -> Option<DefinitionId> {
-        let is_it = |definition: &Definition| matches!(&definition.kind, DefinitionKind::Let { name: known, .. } if known == name);
+        let is_it = |definition: &Arc<Definition>| matches!(&definition.kind, DefinitionKind::Let { name: known, .. } if known == name);
         let definition = self.definitions.iter().rposition(is_it)?;
         Some(DefinitionId { definition, body: 0 })
+    }
+
+    /// A definition, to be changed in this model alone.
+    pub fn definition_mut(&mut self, index: usize) -> Option<&mut Definition> {
+        self.definitions.get_mut(index).map(Arc::make_mut)
     }
 
     /// Whether values can be ⊤.

@@ -1,6 +1,8 @@
 //! What is said of the sets and relations of a model to those who read explanations and reports: by its text,
 //! in comments that begin with `///`, or where that says nothing, by what a definition means.
 
+use std::sync::Arc;
+
 use super::model::{Base, Definition, DefinitionKind, Expr, Model};
 
 /// What a text says of what it defines.
@@ -48,7 +50,7 @@ impl Model {
         if let Some(base) = Base::ALL.iter().find(|base| base.name() == name) {
             return of_base(*base).map(str::to_owned);
         }
-        let is_it = |definition: &&Definition| definition.name() == Some(name);
+        let is_it = |definition: &&Arc<Definition>| definition.name() == Some(name);
         match self.meaning(&self.definitions.iter().rfind(is_it)?.kind)? {
             said if said.starts_with(PROGRAM_ORDER) => {
                 Some(format!("{name} keeps this much of {said}"))

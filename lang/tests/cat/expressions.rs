@@ -1,7 +1,7 @@
 //! What expressions mean: precedence, types, functions.
 
 use expect_test::{Expect, expect};
-use lang::cat::model::{Definition, DefinitionId, DefinitionKind, Expr, Model, Type};
+use lang::cat::model::{DefinitionId, DefinitionKind, Expr, Model, Type};
 
 use super::{load_right, load_text, rendered};
 
@@ -9,9 +9,8 @@ use super::{load_right, load_text, rendered};
 fn check(text: &str, expected: Expect) {
     let loaded = load_right(text);
     let model = &loaded.model;
-    let Some(Definition { kind: DefinitionKind::Let { ty, body, .. }, .. }) =
-        model.definitions.last()
-    else {
+    let last = model.definitions.last();
+    let Some(DefinitionKind::Let { ty, body, .. }) = last.map(|definition| &definition.kind) else {
         panic!("the last definition of {text} is no plain one");
     };
     expected.assert_eq(&format!("{ty:?}: {}", full(model, body)));

@@ -41,7 +41,7 @@ impl CellOf {
 impl InTable {
     /// Sets the cell in a model. Returns whether the model has it.
     pub(super) fn set(&self, model: &mut Model, cell: Cell) -> bool {
-        let definition = model.definitions.get_mut(self.table.index);
+        let definition = model.definition_mut(self.table.index);
         let Some(DefinitionKind::Table(table)) = definition.map(|found| &mut found.kind) else {
             return false;
         };

@@ -54,12 +54,12 @@ impl Holder {
     fn body(self, model: &mut Model) -> Option<&mut Expr> {
         match self {
             Self::Axiom(index) => Some(&mut model.axioms.get_mut(index)?.body),
-            Self::Definition(index) => match &mut model.definitions.get_mut(index)?.kind {
+            Self::Definition(index) => match &mut model.definition_mut(index)?.kind {
                 DefinitionKind::Let { body, .. }
                 | DefinitionKind::Choice { total_on: body, .. } => Some(body),
                 _ => None,
             },
-            Self::Equation(index, equation) => match &mut model.definitions.get_mut(index)?.kind {
+            Self::Equation(index, equation) => match &mut model.definition_mut(index)?.kind {
                 DefinitionKind::Rec(bodies) => Some(&mut bodies.get_mut(equation)?.body),
                 _ => None,
             },

@@ -2,6 +2,7 @@
 //! anywhere.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use lang::cat::model::{DefinitionKind, Expr, Model, Type};
 
@@ -39,7 +40,7 @@ pub(super) fn empty(relation: &Expr, model: &mut Model) {
     let emptied = |expr: &Expr| map(expr, &|part| (part == relation).then_some(Expr::Empty));
     for definition in &mut model.definitions {
         if !matches!(definition.kind, DefinitionKind::Let { ty: Type::Set, .. }) {
-            *definition = map_definition(definition, &emptied);
+            *definition = Arc::new(map_definition(definition, &emptied));
         }
     }
     for axiom in &mut model.axioms {

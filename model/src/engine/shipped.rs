@@ -1,7 +1,7 @@
 //! Which models are known to mean what their machines do: the shipped ones, and copies of them under other
 //! names.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use lang::cat::model::{Definition, DefinitionKind, Hardware, Model, READ_BY_NAME};
 use lang::source::Span;
@@ -27,9 +27,9 @@ fn nameless(model: &Model) -> Model {
     let mut model = model.clone();
     model.name.clear();
     model.title = None;
-    model.words.clear();
+    model.words = Default::default();
     model.hardware = Hardware::Itself;
-    model.definitions.iter_mut().for_each(unname);
+    model.definitions.iter_mut().map(Arc::make_mut).for_each(unname);
     for axiom in &mut model.axioms {
         axiom.name.clear();
         axiom.comment = None;

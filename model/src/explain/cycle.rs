@@ -1,6 +1,7 @@
 //! Cycles as chains of named edges, from the plain evaluator's relations.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use lang::cat::model::{
     AxiomKind, Base, Definition, DefinitionId, DefinitionKind, Expr, Model, RecBody, Table,
@@ -76,7 +77,7 @@ fn misjudged(finder: &Finder<'_>, model: &Model, execution: &Execution) -> Vec<W
 
 struct Finder<'a> {
     evaluator: Evaluator<'a>,
-    definitions: &'a [Definition],
+    definitions: &'a [Arc<Definition>],
 }
 
 impl Finder<'_> {

@@ -1,6 +1,7 @@
 //! What a model calls the events of an execution: `nrW` or `aNRW`, as its tables and definitions do.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use lang::cat::model::{Base, Definition, DefinitionKind, Expr};
 use skeleton::EventId;
@@ -46,7 +47,7 @@ pub fn names(question: &Question<'_>, execution: &Execution) -> BTreeMap<EventId
 }
 
 /// Whether a set is put together from stamps alone, or from sets that are.
-fn is_of_stamps(expr: &Expr, definitions: &[Definition]) -> bool {
+fn is_of_stamps(expr: &Expr, definitions: &[Arc<Definition>]) -> bool {
     match expr {
         Expr::Base(base) => base.name().starts_with('a'),
         Expr::Union(left, right) => {

@@ -165,8 +165,8 @@ fn relaxation(word: &str, model: &Model) -> Result<Relaxation, String> {
         ("mo" | "moe" | "co" | "coe" | "ws" | "wse", None) => outer(Event::Write, Event::Write),
         ("po", None) => inner(Event::Any, Event::Any),
         (_, Some(events)) => {
-            let is_table = |definition: &lang::cat::model::Definition| matches!(&definition.kind, DefinitionKind::Table(table) if table.name == name);
-            if name != "po" && !model.definitions.iter().any(is_table) {
+            let is_table = |kind: &DefinitionKind| matches!(kind, DefinitionKind::Table(table) if table.name == name);
+            if name != "po" && !model.definitions.iter().any(|one| is_table(&one.kind)) {
                 return Err(format!(
                     "expected `po` or an order table of {}, found `{name}`",
                     model.name

@@ -4,7 +4,7 @@
 //! renders hb acyclic. We call this edge a pivot." (Dan, Lam, Hoefler, Vechev, OOPSLA 2016, §6.1.)
 
 use lang::cat::model::{
-    Axiom, AxiomKind, Base, DefinitionId, DefinitionKind, Expr, Model, UNDEFINED_READS,
+    Axiom, AxiomKind, Base, Definition, DefinitionId, DefinitionKind, Expr, Model, UNDEFINED_READS,
     UNDEFINED_WRITES,
 };
 use lang::source::Span;
@@ -65,10 +65,10 @@ impl Pivot {
             let removed = Box::new(Expr::Base(Base::PollsFrom));
             *body = Expr::Difference(Box::new(body.clone()), removed);
         };
-        match &mut model.definitions[rule.definition].kind {
-            DefinitionKind::Let { body, .. } => lacking(body),
-            DefinitionKind::Rec(bodies) => lacking(&mut bodies[rule.body].body),
-            DefinitionKind::Choice { .. } | DefinitionKind::Table(_) => {}
+        match model.definition_mut(rule.definition).map(|changed| &mut changed.kind) {
+            Some(DefinitionKind::Let { body, .. }) => lacking(body),
+            Some(DefinitionKind::Rec(bodies)) => lacking(&mut bodies[rule.body].body),
+            Some(DefinitionKind::Choice { .. } | DefinitionKind::Table(_)) | None => {}
         }
         let observed = Axiom {
             name: String::new(),
@@ -79,10 +79,9 @@ impl Pivot {
         };
         model.axioms.push(observed);
         // The search does not need to know whether a value is ⊤.
-        for definition in &mut model.definitions {
-            if let DefinitionKind::Let { name, body, .. } = &mut definition.kind
-                && (name == UNDEFINED_READS || name == UNDEFINED_WRITES)
-            {
+        for name in [UNDEFINED_READS, UNDEFINED_WRITES] {
+            let defined = model.defined(name).and_then(|id| model.definition_mut(id.definition));
+            if let Some(Definition { kind: DefinitionKind::Let { body, .. }, .. }) = defined {
                 *body = Expr::Empty;
             }
         }

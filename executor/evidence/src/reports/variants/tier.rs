@@ -1,6 +1,6 @@
 //! What a search blames first.
 
-use lang::cat::model::{Axiom, AxiomKind, Definition, DefinitionKind, Model};
+use lang::cat::model::{Axiom, AxiomKind, DefinitionKind, Model};
 use model::changes::{Change, Side, Subject};
 
 /// What is blamed first. A vendor's report is about a NIC, and the model's larger parts explain too much.
@@ -49,8 +49,8 @@ impl Tier {
 
 /// Whether a name is that of an order that is chosen.
 fn is_order(model: &Model, name: &str) -> bool {
-    let of = |definition: &Definition| matches!(&definition.kind, DefinitionKind::Choice { name: of, .. } if of == name);
-    model.definitions.iter().any(of)
+    let of = |kind: &DefinitionKind| matches!(kind, DefinitionKind::Choice { name: of, .. } if of == name);
+    model.definitions.iter().any(|definition| of(&definition.kind))
 }
 
 /// Of equals, the one with the least to say.
