@@ -63,25 +63,26 @@ pub enum Op {
 
 impl Op {
     /// The operands of the operator. A recursive name has none.
-    pub fn operands(&self) -> Vec<NodeIndex> {
-        match self {
-            Self::Union(all) => all.clone(),
+    pub fn operands(&self) -> impl Iterator<Item = NodeIndex> {
+        let (few, many): (_, &[NodeIndex]) = match self {
+            Self::Union(all) => ([None, None], all),
             Self::Intersection(a, b)
             | Self::Difference(a, b)
             | Self::Product(a, b)
-            | Self::Sequence(a, b) => vec![*a, *b],
+            | Self::Sequence(a, b) => ([Some(*a), Some(*b)], &[]),
             Self::Complement(_, a)
             | Self::Inverse(a)
             | Self::Plus(a)
             | Self::Domain(a)
-            | Self::Range(a) => vec![*a],
+            | Self::Range(a) => ([Some(*a), None], &[]),
             Self::Constant(_)
             | Self::ReadsFrom
             | Self::PollsFrom
             | Self::Choice(_)
             | Self::Recursive(_)
-            | Self::Empty => Vec::new(),
-        }
+            | Self::Empty => ([None, None], &[]),
+        };
+        few.into_iter().flatten().chain(many.iter().copied())
     }
 
     /// Whether the operator relates two events or not whatever it relates other events to.

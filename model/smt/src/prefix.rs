@@ -87,7 +87,7 @@ impl<'a> Shape<'a> {
             Op::Recursive(_) => self.grows[node],
             Op::Difference(a, b) => self.grows[*a] && self.is_stable[*b],
             Op::Complement(_, a) => self.is_stable[*a],
-            _ => op.operands().iter().all(|operand| self.grows[*operand]),
+            _ => op.operands().all(|operand| self.grows[operand]),
         }
     }
 
@@ -104,7 +104,7 @@ impl<'a> Shape<'a> {
                 let is_choice = matches!(self.plan.nodes[*a].op, Op::ReadsFrom | Op::PollsFrom);
                 stable(a) && (is_choice || self.keeps_partners(*a, |from, to| (from, to)))
             }
-            _ => op.operands().iter().all(stable),
+            _ => op.operands().all(|operand| stable(&operand)),
         }
     }
 

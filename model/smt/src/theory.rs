@@ -93,15 +93,14 @@ impl<'p> Evaluation<'p> {
 
     /// The value of a static node when all events happen. Only its operands are evaluated.
     pub fn constant(plan: &'p Plan, node: NodeIndex) -> Relation {
+        if let Some(known) = plan.constant(node) {
+            return known.clone();
+        }
         let mut is_wanted = vec![false; node + 1];
         is_wanted[node] = true;
         for node in (0..=node).rev() {
             if is_wanted[node] {
-                plan.nodes[node]
-                    .op
-                    .operands()
-                    .iter()
-                    .for_each(|operand| is_wanted[*operand] = true);
+                plan.nodes[node].op.operands().for_each(|operand| is_wanted[operand] = true);
             }
         }
         let mut evaluation = Self::of_all_events(plan);

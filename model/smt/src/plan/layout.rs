@@ -2,7 +2,7 @@
 
 use lang::cat::model::{Base, Cell, DefinitionKind, Expr, Table};
 use lang::limits;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use skeleton::Skeleton;
 
 use super::{Choice, Group, Node, NodeIndex, Op, Plan, PlanError, apply, base};
@@ -30,7 +30,7 @@ impl<'a> Layout<'a> {
     pub fn new(skeleton: &'a Skeleton) -> Self {
         let size = skeleton.events.len();
         let plan = Plan {
-            nodes: Vec::new(),
+            nodes: Vec::with_capacity(256),
             groups: Vec::new(),
             choices: Vec::new(),
             axioms: Vec::new(),
@@ -45,9 +45,9 @@ impl<'a> Layout<'a> {
             skeleton,
             all: Relation::identity(size),
             nothing: Relation::empty(size),
-            bases: FxHashMap::default(),
-            constants: FxHashMap::default(),
-            known: FxHashMap::default(),
+            bases: FxHashMap::with_capacity_and_hasher(64, FxBuildHasher),
+            constants: FxHashMap::with_capacity_and_hasher(64, FxBuildHasher),
+            known: FxHashMap::with_capacity_and_hasher(256, FxBuildHasher),
             definitions: Vec::new(),
             recursive: 0,
         }
@@ -139,10 +139,9 @@ impl<'a> Layout<'a> {
             return *node;
         }
         limits::look();
-        let operands = op.operands();
-        let of = |node: &NodeIndex| &self.plan.nodes[*node];
-        let is_known = |node: &NodeIndex| matches!(of(node).op, Op::Constant(_) | Op::Empty);
-        let node = if op.is_pairwise() && operands.iter().all(is_known) {
+        let of = |node: NodeIndex| &self.plan.nodes[node];
+        let is_known = |node: NodeIndex| matches!(of(node).op, Op::Constant(_) | Op::Empty);
+        let node = if op.is_pairwise() && op.operands().all(is_known) {
             let mut value = Relation::default();
             apply(&op, &mut value, &self.all, |node| {
                 self.plan.constant(node).unwrap_or(&self.nothing)
@@ -151,9 +150,9 @@ impl<'a> Layout<'a> {
         } else {
             let chosen =
                 matches!(op, Op::ReadsFrom | Op::PollsFrom | Op::Choice(_) | Op::Recursive(_));
-            let is_static = !chosen && operands.iter().all(|node| of(node).is_static);
+            let is_static = !chosen && op.operands().all(|node| of(node).is_static);
             let is_recursive = matches!(op, Op::Recursive(_))
-                || operands.iter().any(|operand| of(operand).is_recursive);
+                || op.operands().any(|operand| of(operand).is_recursive);
             self.add(op.clone(), is_static, is_recursive)
         };
         self.known.insert(op, node);
