@@ -28,39 +28,56 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     unfinished.replace()
 }
 
-/// Writes files that belong together, in place of those that are there. All are written beside their places
-/// before the first old one is removed, and all old ones are removed before the first new one has its place:
-/// if the process is killed in between, some file is missing, and none is older than another.
+/// Writes files that belong together, in place of those that are there, as [`Written::place`] does.
 ///
 /// # Errors
 /// The file, and what the file system says about it. If there was no room, the old files are as they were.
 pub fn replace_all(files: &[(PathBuf, &[u8])]) -> Result<(), (PathBuf, io::Error)> {
-    let mut unfinished = Vec::new();
-    for (path, content) in files {
-        let of_path = |error| (path.clone(), error);
-        match Unfinished::beside(path).map_err(of_path)? {
+    let written = files.iter().map(|(path, content)| Written::beside(path, content));
+    Written::place(written.collect::<Result<_, _>>()?)
+}
+
+/// A file that is written, and not in its place yet.
+pub struct Written(Option<Unfinished>);
+
+impl Written {
+    /// Writes a file beside its place. Where the path leads to a pipe or a device, that is written to.
+    ///
+    /// # Errors
+    /// The file, and what the file system says about it.
+    pub fn beside(path: &Path, content: &[u8]) -> Result<Self, (PathBuf, io::Error)> {
+        let write = || match Unfinished::beside(path)? {
             Place::Beside(mut file) => {
-                file.write_all(content)
-                    .and_then(|()| file.claim.file.sync_all())
-                    .map_err(of_path)?;
-                unfinished.push(file);
+                file.write_all(content)?;
+                file.claim.file.sync_all()?;
+                Ok(Self(Some(file)))
             }
-            Place::Stream(mut file) => file.write_all(content).map_err(of_path)?,
-        }
+            Place::Stream(mut file) => file.write_all(content).map(|()| Self(None)),
+        };
+        write().map_err(|error| (path.to_owned(), error))
     }
-    for file in &unfinished {
-        match fs::remove_file(&file.target) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err((file.target.clone(), error));
+
+    /// Files that belong together go to their places. All old ones are removed before the first new one has
+    /// its place: if the process is killed in between, some file is missing, and none is older than another.
+    ///
+    /// # Errors
+    /// The file, and what the file system says about it.
+    pub fn place(written: Vec<Self>) -> Result<(), (PathBuf, io::Error)> {
+        let files: Vec<Unfinished> = written.into_iter().filter_map(|file| file.0).collect();
+        for file in &files {
+            match fs::remove_file(&file.target) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err((file.target.clone(), error));
+                }
+                _ => {}
             }
-            _ => {}
         }
+        for file in files {
+            let target = file.target.clone();
+            file.replace().map_err(|error| (target, error))?;
+        }
+        Ok(())
     }
-    for file in unfinished {
-        let target = file.target.clone();
-        file.replace().map_err(|error| (target, error))?;
-    }
-    Ok(())
 }
 
 /// Writes a new file.

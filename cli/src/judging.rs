@@ -26,15 +26,16 @@ pub fn ask(
     request: &Request<'_>,
 ) -> Result<ModelSays, NotJudged> {
     let request = Request { libraries: Some(libraries), ..request.clone() };
-    match engine::ask(test, model, &request) {
+    match engine::answer(test, model, &request) {
         // A call of a sequential object may return anything, if nothing makes it linearizable.
-        Ok(found) if sequential::is_called(test, libraries) => {
+        Ok((found, _)) if sequential::is_called(test, libraries) => {
             Ok(ModelSays::of_calls(found.allowed))
         }
-        Ok(found) => {
+        Ok((found, question)) => {
             let options = request.options();
             let asking = Question::of(test, model).libraries(libraries).options(&options);
-            Ok(ModelSays::of(|| asking.question().ok(), &options, found.allowed))
+            let question = || question.or_else(|| asking.question().ok());
+            Ok(ModelSays::of(question, &options, found.allowed))
         }
         Err(Refusal::Unsupported(reason)) => Ok(ModelSays::unknown(reason)),
         Err(Refusal::Undefined(errors)) => Err(NotJudged::Undefined(errors)),

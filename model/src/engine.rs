@@ -209,27 +209,43 @@ impl Refusal {
     }
 }
 
+/// What engines found, and the question that the axioms were asked, if they were: there may be more to ask.
+pub type Answer<'a> = (Found, Option<Question<'a>>);
+
 /// Asks the engines of a request.
 ///
 /// # Errors
 /// See [`Refusal`].
 pub fn ask(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, Refusal> {
+    answer(test, model, request).map(|(found, _)| found)
+}
+
+/// As [`ask`], with the question.
+///
+/// # Errors
+/// See [`Refusal`].
+pub fn answer<'a>(
+    test: &'a Test,
+    model: &'a Model,
+    request: &Request<'a>,
+) -> Result<Answer<'a>, Refusal> {
     let request = &request.begun();
     let undefined = undefined_calls(test, model, request.libraries());
     if !undefined.is_empty() {
         return Err(Refusal::Undefined(undefined));
     }
+    let alone = |found: Found| (found, None);
     if sequential::is_called(test, request.libraries()) {
-        return sequential::ask(test, request);
+        return sequential::ask(test, request).map(alone);
     }
+    let by_smt = || by_smt(test, model, request);
+    let explored = || of_all_states(test, model, request);
     match request.engine {
         Engine::Auto => auto(test, model, request),
         Engine::Axioms => axioms(test, model, request, None),
-        Engine::Smt => by_smt(test, model, request),
-        Engine::Explore => {
-            of_all_states(test, model, request).map(|found| of_machine(found, model))
-        }
-        Engine::Both => both(by_smt(test, model, request), of_all_states(test, model, request)),
+        Engine::Smt => by_smt().map(|(found, question)| (found, Some(question))),
+        Engine::Explore => explored().map(|found| alone(of_machine(found, model))),
+        Engine::Both => both(by_smt().map(|(found, _)| found), explored()).map(alone),
     }
 }
 
@@ -281,7 +297,7 @@ pub fn verdicts(
     let is_unknown = |checked: &Checked| checked.verdict == Verdict::Unknown;
     let mut by = Engine::Smt;
     if request.engine.explores_loops() && answered.checked.iter().any(is_unknown) {
-        let found = axioms(test, model, request, soon)?;
+        let (found, _) = axioms(test, model, request, soon)?;
         answered = Answered::of(test, own, &found.allowed);
         by = found.by;
     }
@@ -314,7 +330,11 @@ pub fn explained<'q>(
 
 /// Explores few states first. If these are all, they are the answer. If they have many outcomes, it is
 /// quicker to go on than to ask smt. Otherwise the axioms are asked. They have half of the time.
-fn auto(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, Refusal> {
+fn auto<'a>(
+    test: &'a Test,
+    model: &'a Model,
+    request: &Request<'a>,
+) -> Result<Answer<'a>, Refusal> {
     if !is_asked_first(test, model) {
         return axioms(test, model, request, None);
     }
@@ -329,9 +349,9 @@ fn auto(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, Refu
         until,
     };
     match explore(test, model, request, limits) {
-        Ok(soon) if soon.allowed.complete.is_some() => Ok(soon),
+        Ok(soon) if soon.allowed.complete.is_some() => Ok((soon, None)),
         Ok(soon) if soon.allowed.outcomes.len() >= MANY_OUTCOMES => {
-            with_axioms(test, model, request, soon)
+            with_axioms(test, model, request, soon).map(|found| (found, None))
         }
         soon => axioms(test, model, request, soon.ok()),
     }
@@ -346,7 +366,7 @@ fn with_axioms(
 ) -> Result<Found, Refusal> {
     let found = match by_smt(test, model, request) {
         Err(Refusal::Unsupported(_)) => return Ok(explored),
-        found => found?,
+        found => found?.0,
     };
     both(Ok(found), Ok(explored))
 }
@@ -354,24 +374,21 @@ fn with_axioms(
 /// The answer of the axioms. A loop that waits or tries again may go round for ever, and yet through few
 /// states: then the machine knows all outcomes. `soon` is what the machine has shown in few states, if it was
 /// asked already.
-fn axioms(
-    test: &Test,
-    model: &Model,
-    request: &Request<'_>,
+fn axioms<'a>(
+    test: &'a Test,
+    model: &'a Model,
+    request: &Request<'a>,
     soon: Option<Found>,
-) -> Result<Found, Refusal> {
-    let found = by_smt(test, model, request)?;
+) -> Result<Answer<'a>, Refusal> {
+    let (mut found, question) = by_smt(test, model, request)?;
     if found.allowed.complete.is_some() && is_shipped(model) {
-        let ending = ending(test, model, request, soon);
-        return Ok(Found { ending, ..found });
+        found.ending = ending(test, model, request, soon);
+    } else if found.allowed.is_beyond_bound
+        && let Some(Ok(explored)) = at_length(test, model, request)
+    {
+        found = both(Ok(found), Ok(explored))?;
     }
-    if !found.allowed.is_beyond_bound {
-        return Ok(found);
-    }
-    match at_length(test, model, request) {
-        Some(Ok(explored)) => both(Ok(found), Ok(explored)),
-        _ => Ok(found),
-    }
+    Ok((found, Some(question)))
 }
 
 /// Whether the machine is asked before the axioms: only of the shipped models, which are known to agree with

@@ -27,12 +27,13 @@ use std::sync::Arc;
 
 use compiler::library::Libraries;
 use model::allowed::Options;
+use rayon::prelude::*;
 
 use crate::judge::{Answers, Judge};
 use crate::record::{End, Header, Record};
 use data::{
-    Coverage, Finding, Report, RunReport, SCHEMA, Setting, TableReport, TestJudgement, Tested,
-    Verdict,
+    Diagnosis, Finding, Mutants, Report, RunReport, SCHEMA, Setting, TableReport, TestJudgement,
+    Tested, Unseen, Verdict,
 };
 use findings::FoundViolation;
 use rejudge::{Judged, JudgedLine, JudgedRecord};
@@ -121,14 +122,12 @@ pub fn compute(sources: &[Source], lines: Vec<JudgedLine<'_>>, request: &Request
     let diagnoses = variants::diagnoses(&judged, &mut found, request);
     findings::smallest(&judged, &mut found);
     let causes = causes::causes(&mut found);
-    let tables = evidence::tables(&judged, &diagnoses, request);
     let parts = Parts { sources, baseline: &baseline, judged: &judged, found: &found, request };
-    for (number, run) in runs.iter_mut().enumerate() {
-        parts.complete(number, run, &tables);
-    }
-    let verdict = verdict::overall(parts.verdict(first..sources.len()), &runs);
+    let (verdict, tables) = parts.complete(&mut runs, &diagnoses);
     let remarks = remarks(sources, &judged, &baseline, request);
     let Judged { tests, programs, skipped, errors, models } = judged;
+    // To free what else is known of ten thousand tests takes a while.
+    let tests = tests.into_par_iter().map(|test| test.report).collect();
     Report {
         schema: SCHEMA.to_owned(),
         tool: request.tool.clone(),
@@ -138,8 +137,8 @@ pub fn compute(sources: &[Source], lines: Vec<JudgedLine<'_>>, request: &Request
         diagnoses,
         causes,
         findings: found.into_iter().map(|found| found.finding).collect(),
-        programs,
-        tests: tests.into_iter().map(|test| test.report).collect(),
+        programs: programs.into_iter().map(Arc::unwrap_or_clone).collect(),
+        tests,
         tables,
         skipped,
         errors,
@@ -178,36 +177,77 @@ impl Parts<'_> {
         findings.filter(|finding| runs.contains(&finding.run)).collect()
     }
 
-    /// The verdict on some records together.
-    fn verdict(&self, runs: Range<usize>) -> Verdict {
+    /// The verdict on some records together, and what it is summed up from.
+    fn summary(&self, runs: Range<usize>) -> Summary<'_> {
         let numbered = self.tests(&runs);
         let tests: Vec<&JudgedRecord> = numbered.iter().map(|(_, test)| *test).collect();
         let skipped = self.baseline.skipped.iter().chain(&self.judged.skipped);
         let errors = self.baseline.errors.iter().chain(&self.judged.errors);
         let sources = &self.sources[runs.clone()];
-        verdict::verdict(&verdict::Parts {
+        let (tested, unseen) = (tested::tested(&tests), silence::unseen(&numbered));
+        let verdict = verdict::verdict(&verdict::Parts {
             tests: &tests,
-            tested: &tested::tested(&tests),
+            tested: &tested,
             findings: &self.findings(&runs),
             skipped: &skipped.filter(|skip| runs.contains(&skip.run)).collect::<Vec<_>>(),
             errors: &errors.filter(|error| runs.contains(&error.run)).collect::<Vec<_>>(),
-            unseen: silence::unseen(&numbered).len(),
+            unseen: unseen.len(),
             is_partial: sources.iter().any(|source| source.record.end != End::Whole),
             part: match sources {
                 [source] => verdict::part(source.record.header.shard.as_ref()),
                 _ => None,
             },
-        })
+        });
+        Summary { numbered, tests, tested, unseen, verdict }
     }
 
-    /// Fills in the summary of a record.
-    fn complete(&self, number: usize, run: &mut RunReport, tables: &[TableReport]) {
+    /// Fills in the summaries of records; the verdict on all that are no baseline, and the tables. Broken
+    /// simulators, which take time, run beside the rest.
+    fn complete(
+        &self,
+        runs: &mut [RunReport],
+        diagnoses: &[Diagnosis],
+    ) -> (Verdict, Vec<TableReport>) {
+        let subjects = self.request.first().min(runs.len())..runs.len();
+        let mutants = || -> Vec<Option<Mutants>> {
+            let of = |number: usize| {
+                let tests: Vec<&JudgedRecord> =
+                    self.tests(&(number..number + 1)).into_iter().map(|(_, test)| test).collect();
+                mutants::mutants(&self.sources[number], &tests, self.request)
+            };
+            subjects.clone().map(of).collect()
+        };
+        let rest = || {
+            let tables = evidence::tables(self.judged, diagnoses, self.request);
+            let tests = |(number, run)| self.of_run(number, run, &tables);
+            let tests: Vec<_> = runs.iter_mut().enumerate().map(tests).collect();
+            // The verdict on one record is on all.
+            let verdict = (subjects.len() != 1).then(|| self.summary(subjects.clone()).verdict);
+            (tables, tests, verdict.unwrap_or_default())
+        };
+        let (mutants, (tables, tests, verdict)) = rayon::join(mutants, rest);
+        for (number, mutants) in subjects.zip(mutants) {
+            let run = &mut runs[number];
+            run.coverage.mutants = mutants;
+            let of_run = tables.iter().filter(|table| table.run == number).collect::<Vec<_>>();
+            run.cannot_tell =
+                silence::cannot_tell(&self.sources[number], run, &of_run, &tests[number]);
+        }
+        (verdict::overall(verdict, runs), tables)
+    }
+
+    /// Fills in the summary of a record, but for mutants and what cannot be told; its tests.
+    fn of_run(
+        &self,
+        number: usize,
+        run: &mut RunReport,
+        tables: &[TableReport],
+    ) -> Vec<(usize, &JudgedRecord)> {
         let runs = number..number + 1;
-        let numbered = self.tests(&runs);
-        let tests: Vec<&JudgedRecord> = numbered.iter().map(|(_, test)| *test).collect();
-        run.tested = tested::tested(&tests);
+        let Summary { numbered, tests, tested, unseen, verdict } = self.summary(runs.clone());
         run.machines = tested::machines(&tests);
-        run.verdict = self.verdict(runs.clone());
+        run.tested = tested;
+        run.verdict = verdict;
         if run.is_baseline {
             // The report does not list its violations as findings.
             let Tested { violations, violating, .. } = run.tested;
@@ -216,18 +256,23 @@ impl Parts<'_> {
         }
         run.verdict.confidence =
             verdict::confidence(&run.verdict, &run.tested, &self.findings(&runs));
-        if run.is_baseline {
-            return;
+        if !run.is_baseline {
+            let tables = tables.iter().filter(|table| table.run == number).collect::<Vec<_>>();
+            run.unseen = unseen;
+            run.coverage = evidence::coverage(&tables);
         }
-        let source = &self.sources[number];
-        let tables: Vec<&TableReport> = tables.iter().filter(|table| table.run == number).collect();
-        run.unseen = silence::unseen(&numbered);
-        run.coverage = Coverage {
-            mutants: mutants::mutants(source, &tests, self.request),
-            ..evidence::coverage(&tables)
-        };
-        run.cannot_tell = silence::cannot_tell(source, run, &tables, &numbered);
+        numbered
     }
+}
+
+/// What some records together come to.
+struct Summary<'a> {
+    /// Their tests, with the numbers that they have in their record.
+    numbered: Vec<(usize, &'a JudgedRecord)>,
+    tests: Vec<&'a JudgedRecord>,
+    tested: Tested,
+    unseen: Vec<Unseen>,
+    verdict: Verdict,
 }
 
 fn remarks(

@@ -17,7 +17,7 @@ use executor::backend::{Backend, Control, Job, measure};
 use executor::sim::Sim;
 use lang::Test;
 use model::allowed::{Options, Question};
-use model::machine::{FAULTS, FaultSet, Limits, Random, Simulator, Variant};
+use model::machine::{Contents, FAULTS, FaultSet, Limits, Random, Simulator, Variant};
 use model::models::{SHIPPED, load_shipped};
 
 /// Words nothing: that is for whoever has a command line.
@@ -426,7 +426,8 @@ fn faults_that_concern_nothing_in_a_program_change_nothing() {
         if !all.complete {
             continue;
         }
-        for info in FAULTS.iter().filter(|info| !info.fault.concerns(&test)) {
+        let contents = Contents::of(&test);
+        for info in FAULTS.iter().filter(|info| !info.fault.concerns(&contents)) {
             let faults = FaultSet::NONE.with(info.fault);
             let mut simulator = Simulator::new(&test, variant, faults).expect("it is explored");
             let seen = simulator.run(&mut Random::stream(1, 0), 100);

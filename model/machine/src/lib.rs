@@ -41,6 +41,7 @@ pub use explore::{Blocked, Effort, Exploration, explore, explore_with};
 pub use fault::{FAULTS, Fault, FaultInfo, FaultSet};
 pub use history::{Histories, Timed};
 pub use limits::{Limits, Trial};
+pub use needs::Contents;
 pub use progress::{
     Ending, Place, Places, Stuck, always_ends, explore_to_ends, may_wait, never_comes_back,
     progress, why_nothing,

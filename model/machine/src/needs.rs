@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use lang::Test;
-use lang::program::{Program, Stmt, StmtKind, Thread, ThreadId, each};
+use lang::program::{Program, Stmt, StmtKind, ThreadId, each};
 
 use super::fault::Fault;
 use super::rules::in_requests;
 
 /// The kinds of statements that faults need.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum Needed {
     Put,
     /// A put, a message or a flush: its completion waits for no result.
@@ -110,34 +110,85 @@ impl Fault {
         }
     }
 
-    /// Whether a test without library calls has what the fault needs, as the machine with queues runs it. If
-    /// not, the fault changes none of its outcomes there.
-    pub fn concerns(self, test: &Test) -> bool {
+    /// Whether a program has what the fault needs, as the machine with queues runs it. If not, the fault
+    /// changes none of its outcomes there.
+    pub fn concerns(self, contents: &Contents) -> bool {
         // What cannot be translated cannot be run either, and is reported where it is tried.
-        let Ok(test) = in_requests(test) else { return true };
-        let program = &test.program;
-        let has = |threads: &[Thread]| {
-            let counted = |needed| -> usize {
-                threads.iter().map(|thread| count(&thread.body, needed)).sum()
-            };
-            self.needs().iter().all(|(needed, number)| counted(*needed) >= *number)
-        };
-        if self == Self::PersistKeepsNothing && program.crash.is_none() {
+        let Some(known) = &contents.0 else { return true };
+        if self == Self::PersistKeepsNothing && !known.has_crash {
             return false;
         }
         if self == Self::RmwNotExclusive {
             // Remote RMWs of one queue pair wait for each other even without the lock.
-            return queue_pairs_of_rmws(program) >= 2;
+            return known.queue_pairs_of_rmws >= 2;
         }
+        let is_enough = |counts: &Counts| {
+            self.needs().iter().all(|(needed, number)| counts[*needed as usize] >= *number)
+        };
         // What threads post on a queue pair that they share is on one queue pair.
-        has(&program.threads)
-            && (program.threads.iter().any(|thread| has(std::slice::from_ref(thread)))
-                || program.shared_queue_pair().is_some())
+        is_enough(&known.all)
+            && (known.threads.iter().any(is_enough) || known.has_shared_queue_pair)
     }
 
     /// Whether the fault is in the CPU alone, so that no NIC can have it.
     pub fn is_of_cpu(self) -> bool {
         matches!(self, Self::StoreBufferNotFifo | Self::FenceIgnored | Self::CasDoesNotDrain)
+    }
+}
+
+/// What a program has of all that some fault needs.
+#[derive(Debug)]
+pub struct Contents(Option<Known>);
+
+#[derive(Debug)]
+struct Known {
+    threads: Vec<Counts>,
+    /// Of all threads together.
+    all: Counts,
+    has_crash: bool,
+    has_shared_queue_pair: bool,
+    queue_pairs_of_rmws: usize,
+}
+
+/// How many statements there are of each kind, by its number.
+type Counts = [usize; KINDS];
+
+const KINDS: usize = NEEDED.len();
+const NEEDED: [Needed; 13] = [
+    Put,
+    WithoutResult,
+    RemoteWrite,
+    Operation,
+    Result,
+    Get,
+    Rmw,
+    Completion,
+    RemoteFence,
+    CpuWrite,
+    CpuFence,
+    CpuRmw,
+    Persist,
+];
+
+impl Contents {
+    /// What a test without library calls has.
+    pub fn of(test: &Test) -> Self {
+        let Ok(test) = in_requests(test) else { return Self(None) };
+        let program = &test.program;
+        let (mut threads, mut all) = (Vec::new(), [0; KINDS]);
+        for thread in &program.threads {
+            let mut counts = [0; KINDS];
+            count(&thread.body, 1, &mut counts);
+            (0..KINDS).for_each(|kind| all[kind] += counts[kind]);
+            threads.push(counts);
+        }
+        Self(Some(Known {
+            threads,
+            all,
+            has_crash: program.crash.is_some(),
+            has_shared_queue_pair: program.shared_queue_pair().is_some(),
+            queue_pairs_of_rmws: queue_pairs_of_rmws(program),
+        }))
     }
 }
 
@@ -158,14 +209,22 @@ fn queue_pairs_of_rmws(program: &Program) -> usize {
     found.len()
 }
 
-/// Counts the statements of a kind. Statements in loops count twice.
-fn count(block: &[Stmt], needed: Needed) -> usize {
-    let of = |stmt: &Stmt| match &stmt.kind {
-        StmtKind::If { then, otherwise, .. } => count(then, needed) + count(otherwise, needed),
-        StmtKind::Loop(body) => 2 * count(body, needed),
-        // Its data and the completion of its receive are two writes.
-        StmtKind::Message { .. } => 2 * usize::from(needed.is(&stmt.kind)),
-        kind => usize::from(needed.is(kind)),
-    };
-    block.iter().map(of).sum()
+/// Counts statements, each this many times. Those in loops count twice as often.
+fn count(block: &[Stmt], times: usize, counts: &mut Counts) {
+    for stmt in block {
+        match &stmt.kind {
+            StmtKind::If { then, otherwise, .. } => {
+                count(then, times, counts);
+                count(otherwise, times, counts);
+            }
+            StmtKind::Loop(body) => count(body, 2 * times, counts),
+            kind => {
+                // Its data and the completion of its receive are two writes.
+                let writes = 1 + usize::from(matches!(kind, StmtKind::Message { .. }));
+                for needed in NEEDED.into_iter().filter(|needed| needed.is(kind)) {
+                    counts[needed as usize] += writes * times;
+                }
+            }
+        }
+    }
 }

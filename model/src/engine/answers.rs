@@ -24,11 +24,16 @@ pub fn of_machine(mut found: Found, model: &Model) -> Found {
     found
 }
 
-pub fn by_smt(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, Refusal> {
+pub fn by_smt<'a>(
+    test: &'a Test,
+    model: &'a Model,
+    request: &Request<'a>,
+) -> Result<(Found, Question<'a>), Refusal> {
     let options = request.options();
     let asking = Question::of(test, model).libraries(request.libraries());
-    let allowed = asking.options(&options).question()?.allowed(&options)?;
-    Ok(Found { allowed, by: Engine::Smt, ..Found::default() })
+    let question = asking.options(&options).question()?;
+    let allowed = question.allowed(&options)?;
+    Ok((Found { allowed, by: Engine::Smt, ..Found::default() }, question))
 }
 
 pub fn explore(

@@ -1,8 +1,9 @@
 //! Reports of records, made and written.
 
+use std::mem::ManuallyDrop;
 use std::path::Path;
 
-use campaign::files;
+use campaign::files::Written;
 use evidence::judge::Answers;
 use evidence::reports::rejudge::{JudgedLine, judge_lines};
 use evidence::reports::{self, Source as Recorded, data};
@@ -70,27 +71,30 @@ pub fn written(folder: &Path, made: &data::Report, sink: &mut Sink<'_>) -> bool 
     false
 }
 
+/// Makes and writes the files by all cores. None has its place before all are written.
 fn write(folder: &Path, made: &data::Report) -> Result<(), Failure> {
-    let text = |error: minijinja::Error| Failure::Bug(format!("{error:#}"));
+    std::fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, error))?;
+    let bug = |error: minijinja::Error| Failure::Bug(format!("{error:#}"));
+    let file = |name: &str, content: &str| {
+        let written = Written::beside(&folder.join(name), content.as_bytes());
+        written.map_err(|(path, error)| Failure::unwritable(&path, error))
+    };
     let json = || {
         let json = serde_json::to_string_pretty(made);
-        Ok(json.map_err(|error| Failure::Bug(error.to_string()))? + "\n")
+        file("report.json", &(json.map_err(|error| Failure::Bug(error.to_string()))? + "\n"))
     };
-    let (pages, (json, document)) =
-        rayon::join(|| Pages::new(made).map_err(text), || (json(), junit::document(made)));
-    let pages = pages?;
-    let (html, (markdown, junit)) = rayon::join(
-        || pages.html().map_err(text),
-        || (pages.markdown().map_err(text), pages.other("junit.xml", document).map_err(text)),
-    );
-    let files = [
-        ("report.html", html?),
-        ("report.md", markdown?),
-        ("report.json", json?),
-        ("junit.xml", junit?),
-    ];
-    std::fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, error))?;
-    let files: Vec<_> =
-        files.iter().map(|(name, content)| (folder.join(name), content.as_bytes())).collect();
-    files::replace_all(&files).map_err(|(path, error)| Failure::unwritable(&path, error))
+    let pages = || {
+        // To free the pages' form of the report takes a while, and the program ends soon.
+        let pages = ManuallyDrop::new(Pages::new(made).map_err(bug)?);
+        let html = || file("report.html", &pages.html().map_err(bug)?);
+        let markdown = || file("report.md", &pages.markdown().map_err(bug)?);
+        let junit =
+            || file("junit.xml", &pages.other("junit.xml", junit::document(made)).map_err(bug)?);
+        let (html, (junit, markdown)) = rayon::join(html, || rayon::join(junit, markdown));
+        Ok([html?, junit?, markdown?])
+    };
+    let (json, pages) = rayon::join(json, pages);
+    let [html, junit, markdown] = pages?;
+    let written = Written::place(vec![html, markdown, json?, junit]);
+    written.map_err(|(path, error)| Failure::unwritable(&path, error))
 }

@@ -1,10 +1,12 @@
 //! Records as text.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::Path;
 
 use rayon::prelude::*;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value as Json;
 
 use super::{Digest, Header, SCHEMA, Status, TestRecord, hash_text};
@@ -109,17 +111,24 @@ impl Record {
         let (header, unknown) =
             parse_header(first).map_err(|message| ReadError::Line(1, message))?;
         let lines: Vec<&[u8]> = lines.collect();
-        let parsed: Vec<_> = lines.par_iter().map(|line| parse_line(line)).collect();
+        let (parsed, digests): (Vec<_>, _) = rayon::join(
+            || lines.par_iter().map(|line| parse_line(line)).collect(),
+            || digests(first, &lines),
+        );
         let mut record = Self { end: End::Missing, ..Self::new(header, Vec::new()) };
         let mut oddities = Oddities::default();
         record.digest.line(first);
         oddities.fields.extend(unknown);
         let mut complete = begin + first.len();
-        for ((index, line), parsed) in (1..).zip(lines).zip(parsed) {
+        for (((index, line), parsed), digest) in (1..).zip(lines).zip(parsed).zip(digests) {
             let start = complete + 1;
+            record.digest = digest.before;
             match parsed {
-                Ok(Line::Test(test, unknown)) => {
+                Ok(Line::Test { test, unknown, is_changed }) => {
                     oddities.fields.extend(unknown);
+                    if is_changed {
+                        oddities.changed.insert(test.test.clone());
+                    }
                     record.put(*test, &mut oddities);
                     (record.lines, record.end) = (record.lines + 1, End::Missing);
                 }
@@ -135,7 +144,7 @@ impl Record {
                 }
                 Err(error) => return Err(ReadError::Line(index + 1, error.to_string())),
             }
-            record.digest.line(line);
+            record.digest = digest.with;
             complete = start + line.len();
         }
         // What a later line replaces was marked by its emptied name.
@@ -159,9 +168,6 @@ impl Record {
     /// Puts a line to the others. What was seen is never dropped: lines of one program are added up, and
     /// lines of two programs are two tests.
     fn put(&mut self, mut test: TestRecord, oddities: &mut Oddities) {
-        if test.program_hash != hash_text(&test.program) {
-            oddities.changed.insert(test.test.clone());
-        }
         let place = (test.test.clone(), test.file.clone(), test.machine.clone());
         let programs = oddities.places.entry(place).or_default();
         let key = (test.program_hash.clone(), test.program.clone());
@@ -229,6 +235,24 @@ fn in_line(error: &serde_json::Error) -> String {
     }
 }
 
+/// The digests of all lines before a line, and of these with it.
+struct Digests {
+    before: Digest,
+    with: Digest,
+}
+
+/// Those of each line after the first.
+fn digests(first: &[u8], lines: &[&[u8]]) -> Vec<Digests> {
+    let mut all = Digest::default();
+    all.line(first);
+    let of = |line: &&[u8]| {
+        let before = all.clone();
+        all.line(line);
+        Digests { before, with: all.clone() }
+    };
+    lines.iter().map(of).collect()
+}
+
 /// The header, and the fields that this version does not know.
 fn parse_header(line: &[u8]) -> Result<(Header, Vec<String>), String> {
     let json: Json = serde_json::from_slice(line).map_err(|error| in_line(&error))?;
@@ -284,8 +308,13 @@ const TEST_FIELDS: &[&str] = &[
 
 /// A line after the header.
 enum Line {
-    /// A test, and the fields that this version does not know.
-    Test(Box<TestRecord>, Vec<String>),
+    Test {
+        test: Box<TestRecord>,
+        /// The fields that this version does not know.
+        unknown: Vec<String>,
+        /// Whether its program is not the one that was recorded.
+        is_changed: bool,
+    },
     End(EndLine),
     /// A kind of line that a later version may write.
     Unknown(String),
@@ -351,7 +380,17 @@ impl std::fmt::Display for LineError {
     }
 }
 
+impl Line {
+    fn test(test: TestRecord, unknown: Vec<String>) -> Self {
+        let is_changed = test.program_hash != hash_text(&test.program);
+        Self::Test { test: Box::new(test), unknown, is_changed }
+    }
+}
+
 fn parse_line(line: &[u8]) -> Result<Line, LineError> {
+    if let Some(line) = parse_test(line) {
+        return Ok(line);
+    }
     let wrong = |message: String| LineError::Wrong(message);
     let json: Json = serde_json::from_slice(line).map_err(|error| match error.classify() {
         serde_json::error::Category::Eof => LineError::CutOff,
@@ -365,12 +404,26 @@ fn parse_line(line: &[u8]) -> Result<Line, LineError> {
             if test.test.is_empty() {
                 return Err(wrong("expected a name of a test, found an empty one".to_owned()));
             }
-            Ok(Line::Test(Box::new(test), unknown))
+            Ok(Line::test(test, unknown))
         }
         Some("end") => Ok(Line::End(EndLine::new(&json))),
         Some(other) => Ok(Line::Unknown(other.to_owned())),
         None => Err(wrong("expected a line with a `kind`, found none".to_owned())),
     }
+}
+
+/// A line of a test in which nothing is wrong. Nearly all lines are such ones, and need not be JSON first.
+fn parse_test(line: &[u8]) -> Option<Line> {
+    #[derive(Deserialize)]
+    struct Kind<'l> {
+        kind: &'l str,
+    }
+    let Kind { kind } = serde_json::from_slice(line).ok()?;
+    let test: TestRecord = (kind == "test").then(|| serde_json::from_slice(line).ok())??;
+    let fields: BTreeMap<&str, IgnoredAny> = serde_json::from_slice(line).ok()?;
+    let names = fields.into_keys().filter(|name| !TEST_FIELDS.contains(name));
+    let unknown = names.map(str::to_owned).collect();
+    (!test.test.is_empty()).then(|| Line::test(test, unknown))
 }
 
 fn unknown_fields(json: &Json, known: &[&str]) -> Vec<String> {

@@ -1,8 +1,8 @@
 //! The mutation score: which faults of the simulator a record's tests would catch there.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
-use model::machine::{FAULTS, FaultInfo, FaultSet, Random, Simulator, Variant};
+use model::machine::{Contents, FAULTS, FaultInfo, FaultSet, Random, Simulator, Variant};
 use rayon::prelude::*;
 
 use super::data::{Mutant, MutantState, Mutants};
@@ -23,19 +23,24 @@ pub fn mutants(source: &Source, tests: &[&JudgedRecord], request: &Request<'_>) 
         tests.iter().filter(|test| test.report.finished > 0).copied().collect();
     tests.sort_by_key(|test| test.size);
     // Copies of a program catch nothing that it does not, and time is short.
-    let mut known = BTreeSet::new();
+    let mut known = HashSet::new();
     tests.retain(|test| known.insert(test.body.as_str()));
     if tests.is_empty() {
         return None;
     }
+    let with_contents =
+        |test: &JudgedRecord| may_break(test).then(|| Contents::of(test.runnable()));
+    let contents: Vec<Option<Contents>> =
+        tests.par_iter().map(|test| with_contents(test)).collect();
     // With very many tests, time is better spent on judging them.
     let budget = if tests.len() > 1000 { request.mutant_budget / 4 } else { request.mutant_budget };
     let trial = Trial { iterations, seed: header.seed, budget };
     let is_simulated = header.is_simulated();
     let mutants: Vec<Mutant> = FAULTS
         .par_iter()
+        .with_max_len(1)
         .filter(|info| is_simulated || !info.fault.is_of_cpu())
-        .map(|info| trial.mutant(info, &tests))
+        .map(|info| trial.mutant(info, &tests, &contents))
         .collect();
     let count = |state| mutants.iter().filter(|one| one.state == state).count();
     Some(Mutants {
@@ -76,10 +81,18 @@ enum Tried {
 }
 
 impl Trial {
-    fn mutant(&self, info: &FaultInfo, tests: &[&JudgedRecord]) -> Mutant {
-        let is_concerned =
-            |test: &&&JudgedRecord| info.fault.concerns(test.runnable()) && may_break(test);
-        let tests: Vec<&JudgedRecord> = tests.iter().filter(is_concerned).copied().collect();
+    /// Tries tests, given what those have that could break at all.
+    fn mutant(
+        &self,
+        info: &FaultInfo,
+        tests: &[&JudgedRecord],
+        contents: &[Option<Contents>],
+    ) -> Mutant {
+        let is_concerned = |contents: &Contents| info.fault.concerns(contents);
+        let tests: Vec<&JudgedRecord> = (tests.iter().zip(contents))
+            .filter(|(_, contents)| contents.as_ref().is_some_and(is_concerned))
+            .map(|(test, _)| *test)
+            .collect();
         let mut mutant = Mutant {
             name: info.name.to_owned(),
             description: info.description.to_owned(),

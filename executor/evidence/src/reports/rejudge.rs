@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::data::{Broken, ModelReport, ProgramReport, Skipped, TestReport};
 use super::{Request, Source};
-use crate::judge::{JudgedBy, LackingModel, NotJudged, Program, judges};
+use crate::judge::{Forbids, JudgedBy, LackingModel, NotJudged, Program, judges};
 use crate::observation::Observations;
 use crate::record::{Status, TestRecord};
 
@@ -24,7 +24,7 @@ pub struct Judged {
     /// Tests that were run, in the order of the records.
     pub tests: Vec<JudgedRecord>,
     /// Their programs, each once.
-    pub programs: Vec<ProgramReport>,
+    pub programs: Vec<Arc<ProgramReport>>,
     /// What was not run, or not judged by some model.
     pub skipped: Vec<Skipped>,
     /// What broke.
@@ -54,7 +54,7 @@ pub struct JudgedRecord {
     /// The program, the same for tests that have the same outcomes.
     pub body: String,
     /// The program, as the report has it.
-    pub program: ProgramReport,
+    pub program: Arc<ProgramReport>,
     /// As the report has it.
     pub report: TestReport,
 }
@@ -88,7 +88,7 @@ pub struct JudgedLine<'a> {
     /// The line.
     pub recorded: &'a TestRecord,
     /// The test with the judgements, if it was run, can be read, and some model defines it.
-    pub test: Option<JudgedRecord>,
+    pub test: Option<Box<JudgedRecord>>,
     /// Why it was not run, or not judged by a model.
     pub skipped: Vec<Skipped>,
     /// What broke, or cannot be used.
@@ -111,12 +111,12 @@ pub fn judge_lines<'a>(sources: &'a [Source], request: &Request<'_>) -> Vec<Judg
 
 /// Puts lines together.
 pub fn gather(lines: Vec<JudgedLine<'_>>) -> Judged {
-    let mut judged = Judged::default();
+    let mut judged = Judged { tests: Vec::with_capacity(lines.len()), ..Judged::default() };
     let recorded: Vec<&TestRecord> = lines.iter().map(|line| line.recorded).collect();
     for line in lines {
         judged.skipped.extend(line.skipped);
         judged.errors.extend(line.errors);
-        judged.tests.extend(line.test);
+        judged.tests.extend(line.test.map(|test| *test));
     }
     judged.programs = programs(&mut judged.tests);
     judged.models = models(&judged.tests, &recorded);
@@ -125,26 +125,36 @@ pub fn gather(lines: Vec<JudgedLine<'_>>) -> Judged {
 }
 
 /// Each program once, numbered in the tests.
-fn programs(tests: &mut [JudgedRecord]) -> Vec<ProgramReport> {
-    let mut programs: Vec<ProgramReport> = Vec::new();
-    let mut known: HashMap<(String, String, String), usize> = HashMap::new();
-    let mut anchors: HashMap<String, usize> = HashMap::new();
-    for test in tests.iter_mut() {
-        let of = &test.program;
-        let key = (of.name.clone(), of.file.clone(), of.hash.clone());
-        let index = *known.entry(key).or_insert_with(|| {
-            let name = anchor(&of.name);
-            let times = anchors.entry(name.clone()).or_insert(0);
-            *times += 1;
-            let anchor = if *times == 1 { name } else { format!("{name}--{times}") };
-            programs.push(ProgramReport { anchor, ..of.clone() });
-            programs.len() - 1
+fn programs(tests: &mut [JudgedRecord]) -> Vec<Arc<ProgramReport>> {
+    let mut known: HashMap<[&str; 3], usize> = HashMap::with_capacity(tests.len());
+    // The first test of each, and whether it can show a violation.
+    let mut firsts: Vec<(usize, Forbids)> = Vec::new();
+    let mut numbers = Vec::with_capacity(tests.len());
+    for (index, test) in tests.iter().enumerate() {
+        let of = &*test.program;
+        let number = *known.entry([&of.name, &of.file, &of.hash]).or_insert_with(|| {
+            firsts.push((index, Forbids::Nothing));
+            firsts.len() - 1
         });
-        programs[index].forbids = programs[index].forbids.max(test.report.forbids);
-        test.report.program = index;
+        let forbids = &mut firsts[number].1;
+        *forbids = test.report.forbids.max(*forbids);
+        numbers.push(number);
     }
-    for test in tests {
-        test.program.clone_from(&programs[test.report.program]);
+    let mut anchors: HashMap<String, usize> = HashMap::with_capacity(firsts.len());
+    let mut finish = |(index, forbids): (usize, Forbids)| {
+        let program = &mut tests[index].program;
+        let anchor = anchor(&program.name);
+        let times = anchors.entry(anchor.clone()).or_insert(0);
+        *times += 1;
+        let finished = Arc::make_mut(program);
+        finished.anchor = if *times == 1 { anchor } else { format!("{anchor}--{times}") };
+        finished.forbids = forbids;
+        Arc::clone(program)
+    };
+    let programs: Vec<Arc<ProgramReport>> = firsts.into_iter().map(&mut finish).collect();
+    for (test, number) in tests.iter_mut().zip(numbers) {
+        test.report.program = number;
+        test.program = Arc::clone(&programs[number]);
     }
     programs
 }
@@ -298,11 +308,11 @@ impl JudgedLine<'_> {
         let body = program.body;
         let size = test.program.threads.iter().map(|thread| thread.body.len()).sum::<usize>();
         let size = size * 10_000 + recorded.program.len().min(9999);
-        let program = tests::program_report(recorded, &test);
+        let program = Arc::new(tests::program_report(recorded, &test));
         let report = tests::test_report(self.run, recorded, &test, &by, sc.as_deref(), &seen);
         let has_calls = !libraries.used(&test.program).is_empty();
         let inlined = if has_calls { inline(&test, libraries, Depth::Full).ok() } else { None };
-        self.test = Some(JudgedRecord {
+        self.test = Some(Box::new(JudgedRecord {
             source,
             libraries: libraries.clone(),
             test,
@@ -314,7 +324,7 @@ impl JudgedLine<'_> {
             body,
             program,
             report,
-        });
+        }));
     }
 }
 

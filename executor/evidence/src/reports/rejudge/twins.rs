@@ -17,19 +17,19 @@ fn twin_name(program: &str) -> Option<&str> {
 /// Finds each test's twin, and whether it showed something that this test's models forbid and the twin's
 /// allow.
 pub fn link_twins(tests: &mut [JudgedRecord]) {
-    let mut by_name: HashMap<(usize, String, String), usize> = HashMap::new();
+    let mut by_name: HashMap<(usize, &str, &str), usize> = HashMap::new();
     for (index, test) in tests.iter().enumerate() {
         let report = &test.report;
-        by_name.insert((report.run, report.name.clone(), report.machine.clone()), index);
+        by_name.insert((report.run, &report.name, &report.machine), index);
     }
     let twins: Vec<Option<Twin>> = tests
         .iter()
         .map(|test| {
-            let name = twin_name(&test.program.text)?.to_owned();
-            let key = (test.report.run, name.clone(), test.report.machine.clone());
+            let name = twin_name(&test.program.text)?;
+            let key = (test.report.run, name, test.report.machine.as_str());
             let twin = by_name.get(&key).map(|index| &tests[*index]);
             let seen_weak = twin.is_some_and(|twin| shows_what_is_forbidden(test, twin));
-            Some(Twin { name, was_run: twin.is_some(), seen_weak })
+            Some(Twin { name: name.to_owned(), was_run: twin.is_some(), seen_weak })
         })
         .collect();
     for (test, twin) in tests.iter_mut().zip(twins) {
