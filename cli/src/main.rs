@@ -3,6 +3,7 @@
 //! Exit codes are documented in [`exit`]; to follow a command, begin with its file in `commands`, say
 //! [`commands::allowed`].
 
+mod allocator;
 mod applies;
 mod cache;
 mod commands;

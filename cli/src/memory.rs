@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 use clap::{ArgMatches, Args};
 use lang::limits::{Limits, Memory, Size};
 
+use crate::allocator;
+
 /// The limit of memory.
 #[derive(Args)]
 pub struct MemoryOption {
@@ -31,8 +33,20 @@ pub fn take(mut given: &ArgMatches) {
     GIVEN.get_or_init(|| most);
     let most = most.or_else(|| Some(machine()? / 2));
     // Where the system does not say what a process takes, only the engines' own limits hold.
-    let limit = used().and(most).map(|most| Memory { most, used: || used().unwrap_or(0) });
+    let limit = used().and(most).map(|most| Memory { most, used: needed });
     LIMIT.get_or_init(|| limit);
+}
+
+/// The bytes of memory that the process has now; what the allocator keeps for later does not count if it goes
+/// beyond the limit.
+fn needed() -> u64 {
+    let is_too_much = |used: &u64| limits().memory.is_some_and(|limit| *used > limit.most);
+    let mut all = used();
+    if all.as_ref().is_some_and(is_too_much) {
+        allocator::give_back();
+        all = used();
+    }
+    all.unwrap_or(0)
 }
 
 /// The limit that the user gave, in bytes.

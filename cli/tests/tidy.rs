@@ -189,6 +189,7 @@ fn only_cli_prints_reads_arguments_and_exits() {
 #[test]
 fn only_the_walls_to_c_are_unsafe() {
     let walls = [
+        "cli/src/allocator.rs",
         "executor/src/rdma/verbs/ffi",
         "executor/src/rdma/ofi/ffi",
         "executor/src/rdma/lines.rs",

@@ -74,7 +74,7 @@ fn large() -> Scratch {
     scratch.write("long.litmus", writes("long", 3000));
     scratch.write("polynomials.litmus", polynomials());
     scratch.write("broadcasts.litmus", broadcasts(48));
-    scratch.write("ring.litmus", ring(40));
+    scratch.write("ring.litmus", ring(64));
     scratch.write("read.litmus", statements(60_000));
     scratch.write("rounds.lib", ROUNDS);
     scratch
