@@ -13,6 +13,7 @@ mod history;
 mod never;
 mod steps;
 mod stuck;
+mod symmetry;
 mod text;
 mod uncalled;
 
@@ -38,9 +39,9 @@ use crate::smt::Found;
 pub use answer::{Answer, Counterexample, Wrong};
 pub use bounds::{Bounds, OWN};
 pub use change::{Changed, Changes, Changing, Needed};
-use clients::Op;
-pub use clients::{Client, MOST, TooMany, by_default, clients};
+pub use clients::{Client, MOST, Op, TooMany, by_default, clients};
 pub use never::{Never, STATEMENTS};
+pub use symmetry::Symmetry;
 pub use text::text;
 
 /// A library and the implementation that is to be checked.

@@ -2,6 +2,7 @@
 //! confirmed.
 
 mod changes;
+mod symmetry;
 
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use lang::library::Library;
 use lang::source::Source;
 use model::allowed::{Options, Question};
 use model::refine::{
-    Answer, Bounds, Counterexample, MOST, OWN, Refinement, Wrong, by_default, clients,
+    Answer, Bounds, Counterexample, MOST, OWN, Refinement, Symmetry, Wrong, by_default, clients,
 };
 use model::{library, models};
 
@@ -27,6 +28,7 @@ const SMALL: Bounds = Bounds {
     near: 0,
     initial: false,
     ahead: false,
+    symmetry: Symmetry::Names,
 };
 
 fn shipped(name: &str) -> Library {

@@ -22,7 +22,7 @@ use lang::limits::Limits;
 use lang::mutex::{into_inner, lock};
 use model::allowed::Options;
 use model::models::UNDER_LIBRARIES;
-use model::refine::{Answer, Bounds, Client, MOST, OWN, Refinement, by_default, clients};
+use model::refine::{Answer, Bounds, Client, MOST, OWN, Refinement, Symmetry, by_default, clients};
 use model::smt::solver::SolverKind;
 use serde_json::Value as Json;
 
@@ -115,7 +115,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         Err(exit) => return exit,
     };
     let refinement = &prepared.refinement;
-    let Some((families, all)) = arguments.clients(refinement.library()) else {
+    let Some((families, all)) = arguments.clients(refinement) else {
         return terminal.usage_error("there are more than 4 million clients; lower the bounds");
     };
     if all.is_empty() {
@@ -258,8 +258,12 @@ fn prepare<'a>(arguments: &'a Arguments, terminal: &mut Terminal) -> Result<Prep
 
 impl Arguments {
     /// The clients, and the families that they are all of.
-    fn clients(&self, library: &Library) -> Option<(Vec<Bounds>, Vec<Client>)> {
-        let asked = self.bounds();
+    fn clients(&self, refinement: &Refinement) -> Option<(Vec<Bounds>, Vec<Client>)> {
+        let library = refinement.library();
+        // Changes may add what goes to other nodes.
+        let is_changed = self.repair || self.weaken;
+        let symmetry = if is_changed { Symmetry::Names } else { refinement.symmetry() };
+        let asked = Bounds { symmetry, ..self.bounds() };
         if self.plain.is_none() && self.size.is_none() {
             return by_default(asked, library).ok();
         }

@@ -2,6 +2,8 @@
 
 use lang::library::{Library, Method, ParameterKind, RuleKind};
 
+use super::symmetry::Symmetry;
+
 /// Each statement that writes has a value of its own, so that what is read tells which.
 pub const OWN: u64 = 0;
 
@@ -36,6 +38,8 @@ pub struct Bounds {
     pub initial: bool,
     /// A thread that does nothing comes first, and takes part in no object.
     pub ahead: bool,
+    /// Of clients that are the same up to this, one is made.
+    pub symmetry: Symmetry,
 }
 
 impl Default for Bounds {
@@ -55,6 +59,7 @@ impl Default for Bounds {
             near: NEAR,
             initial: false,
             ahead: false,
+            symmetry: Symmetry::Names,
         }
     }
 }

@@ -2,9 +2,10 @@
 //! first.
 //!
 //! Global fences with nothing before or after them in their thread are left out too. Symmetric are clients
-//! that differ in the order of threads, in the numbers of nodes, or in names of locations and values. Left
-//! out are those in which some plain location is not written by one statement and looked at by another, for
-//! what such a location shows the same client without it shows too.
+//! that differ in the order of threads, in the numbers of nodes, or in names of locations and values, or in
+//! where threads are, if nothing shows that (`super::symmetry`). Left out are those in which some plain
+//! location is not written by one statement and looked at by another, for what such a location shows the same
+//! client without it shows too.
 
 mod calls;
 mod objects;
@@ -18,7 +19,7 @@ use rustc_hash::FxHashSet;
 use super::bounds::{Bounds, OWN};
 use crate::library::mentions;
 use objects::object_sets;
-use symmetry::Key;
+use symmetry::{Key, permutations};
 use usage::{own_values, shows};
 
 /// More clients than were asked for at most.
@@ -110,17 +111,35 @@ pub fn clients(
     families: &[Bounds],
     most: usize,
 ) -> Result<Vec<Client>, TooMany> {
-    let mut found = Vec::new();
-    let mut seen = FxHashSet::default();
-    for bounds in families {
-        family(library, bounds, most, &mut found, &mut seen)?;
-    }
-    found.sort_by_key(|client: &Client| {
-        let size: usize = client.threads.iter().map(|(_, ops)| ops.len()).sum();
+    let mut found = Found { seen: FxHashSet::default(), kept: Some(Vec::new()), most };
+    found.all(library, families)?;
+    let mut all = found.kept.unwrap_or_default();
+    all.sort_by_key(|client| {
         let active = client.threads.iter().filter(|(_, ops)| !ops.is_empty()).count();
-        (size, active)
+        (client.size(), active)
     });
-    Ok(found)
+    Ok(all)
+}
+
+/// Clients, each once.
+struct Found {
+    seen: FxHashSet<Key>,
+    /// They, unless they are only counted.
+    kept: Option<Vec<Client>>,
+    /// How many there may be.
+    most: usize,
+}
+
+impl Found {
+    fn all(&mut self, library: &Library, families: &[Bounds]) -> Result<(), TooMany> {
+        families.iter().try_for_each(|bounds| family(library, bounds, self))
+    }
+}
+
+/// Whether there are so few clients.
+fn are_few(library: &Library, families: &[Bounds], most: usize) -> bool {
+    let mut found = Found { seen: FxHashSet::default(), kept: None, most };
+    found.all(library, families).is_ok()
 }
 
 /// The most clients that default bounds make.
@@ -149,37 +168,22 @@ pub fn by_default(asked: Bounds, library: &Library) -> Result<(Vec<Bounds>, Vec<
     }
     tried.push(without.families(library));
     tried.extend((2..=4).rev().map(|size| Bounds { size, ..without }.families(library)));
-    for families in tried {
-        if let Ok(all) = clients(library, &families, MOST_BY_DEFAULT) {
-            return Ok((families, all));
-        }
-    }
-    let families = asked.families(library);
+    let few = tried.into_iter().find(|families| are_few(library, families, MOST_BY_DEFAULT));
+    let families = few.unwrap_or_else(|| asked.families(library));
     clients(library, &families, MOST).map(|all| (families, all))
 }
 
-fn family(
-    library: &Library,
-    bounds: &Bounds,
-    most: usize,
-    found: &mut Vec<Client>,
-    seen: &mut FxHashSet<Key>,
-) -> Result<(), TooMany> {
+fn family(library: &Library, bounds: &Bounds, found: &mut Found) -> Result<(), TooMany> {
+    let orders = permutations(bounds.threads);
     for nodes in placements(bounds.threads, bounds.nodes) {
         for objects in object_sets(library, bounds, &nodes) {
             // A location shows something only if there are two accesses; methods of the base take two.
             let shown = if bounds.guarded { 1 } else { 2 };
             let locations = if is_base(library) { 2 } else { (bounds.plain / 2).min(shown) };
             for homes in tuples(locations, bounds.nodes) {
-                let frame = Frame {
-                    library,
-                    bounds,
-                    most,
-                    nodes: &nodes,
-                    objects: &objects,
-                    homes: &homes,
-                };
-                frame.fill(found, seen)?;
+                let (nodes, objects, homes) = (&nodes, &objects, &homes);
+                let frame = Frame { library, bounds, nodes, objects, homes, orders: &orders };
+                frame.fill(found)?;
             }
         }
     }
@@ -218,52 +222,34 @@ fn tuples(length: usize, nodes: u32) -> Vec<Vec<u32>> {
 struct Frame<'a> {
     library: &'a Library,
     bounds: &'a Bounds,
-    most: usize,
     nodes: &'a [u32],
     objects: &'a [ObjectText],
     homes: &'a [u32],
+    /// Of threads.
+    orders: &'a [Vec<usize>],
 }
 
 impl Frame<'_> {
-    fn fill(&self, found: &mut Vec<Client>, seen: &mut FxHashSet<Key>) -> Result<(), TooMany> {
+    fn fill(&self, found: &mut Found) -> Result<(), TooMany> {
         let sequences: Vec<Vec<Vec<Op>>> =
             (0..self.nodes.len()).map(|thread| self.sequences(thread)).collect();
         let mut chosen: Vec<&[Op]> = Vec::new();
-        self.choose(&sequences, &mut chosen, found, seen)
+        self.choose(&sequences, &mut chosen, found)
     }
 
     fn choose<'s>(
         &self,
         sequences: &'s [Vec<Vec<Op>>],
         chosen: &mut Vec<&'s [Op]>,
-        found: &mut Vec<Client>,
-        seen: &mut FxHashSet<Key>,
+        found: &mut Found,
     ) -> Result<(), TooMany> {
         let thread = chosen.len();
         if thread == sequences.len() {
-            if self.is_sensible(chosen) && seen.insert(self.key(chosen)) {
-                if found.len() >= self.most {
+            if self.is_sensible(chosen) && found.seen.insert(self.key(chosen)) {
+                if found.seen.len() > found.most {
                     return Err(TooMany);
                 }
-                let threads = self.nodes.iter().zip(chosen.iter());
-                let mut threads: Vec<(u32, Vec<Op>)> =
-                    threads.map(|(node, ops)| (*node, ops.to_vec())).collect();
-                if self.bounds.values == OWN {
-                    own_values(&mut threads, |method, position| self.is_written(method, position));
-                }
-                let mut objects = self.objects.to_vec();
-                if self.bounds.ahead {
-                    threads.insert(0, (self.nodes[0], Vec::new()));
-                    let writers = objects.iter_mut().filter_map(|object| object.writer.as_mut());
-                    writers.for_each(|writer| *writer += 1);
-                }
-                found.push(Client {
-                    nodes: self.bounds.nodes,
-                    threads,
-                    objects,
-                    homes: self.homes.to_vec(),
-                    ahead: self.bounds.ahead,
-                });
+                found.kept.iter_mut().for_each(|kept| kept.push(self.client(chosen)));
             }
             return Ok(());
         }
@@ -276,10 +262,28 @@ impl Frame<'_> {
                 continue;
             }
             chosen.push(sequence);
-            self.choose(sequences, chosen, found, seen)?;
+            self.choose(sequences, chosen, found)?;
             chosen.pop();
         }
         Ok(())
+    }
+
+    /// The client of these statements.
+    fn client(&self, chosen: &[&[Op]]) -> Client {
+        let threads = self.nodes.iter().zip(chosen);
+        let mut threads: Vec<(u32, Vec<Op>)> =
+            threads.map(|(node, ops)| (*node, ops.to_vec())).collect();
+        if self.bounds.values == OWN {
+            own_values(&mut threads, |method, position| self.is_written(method, position));
+        }
+        let mut objects = self.objects.to_vec();
+        if self.bounds.ahead {
+            threads.insert(0, (self.nodes[0], Vec::new()));
+            let writers = objects.iter_mut().filter_map(|object| object.writer.as_mut());
+            writers.for_each(|writer| *writer += 1);
+        }
+        let homes = self.homes.to_vec();
+        Client { nodes: self.bounds.nodes, threads, objects, homes, ahead: self.bounds.ahead }
     }
 
     /// What a thread may do.

@@ -1,5 +1,6 @@
 //! When two clients are the same up to names: by a code that forgets names, of the least order of threads.
 
+use super::super::symmetry::Symmetry;
 use super::{Frame, Op};
 
 /// What comes next in a code: a method's number says how much follows it.
@@ -30,8 +31,7 @@ fn packed(code: &[u64]) -> Key {
 impl Frame<'_> {
     /// The same for symmetric clients, and for no others.
     pub(super) fn key(&self, threads: &[&[Op]]) -> Key {
-        let orders = permutations(threads.len()).into_iter();
-        let least = orders.map(|order| self.code(threads, &order)).min();
+        let least = self.orders.iter().map(|order| self.code(threads, order)).min();
         packed(&least.unwrap_or_default())
     }
 
@@ -40,9 +40,11 @@ impl Frame<'_> {
         let mut names = Names::default();
         let mut code = vec![u64::from(self.bounds.ahead)];
         // Threads that do nothing are not there, unless an object names them.
+        let is_fixed = self.bounds.symmetry == Symmetry::Names;
         let named = self.objects.iter().any(|object| object.writer.is_some());
         for thread in order.iter().filter(|thread| named || !threads[**thread].is_empty()) {
-            code.extend([THREAD, names.node(self.nodes[*thread])]);
+            code.push(THREAD);
+            code.extend(is_fixed.then(|| names.node(self.nodes[*thread])));
             for op in threads[*thread] {
                 self.op_code(op, order, &mut names, &mut code);
             }
@@ -51,9 +53,11 @@ impl Frame<'_> {
     }
 
     fn op_code(&self, op: &Op, order: &[usize], names: &mut Names, code: &mut Vec<u64>) {
+        let is_fixed = self.bounds.symmetry == Symmetry::Names;
         let place = |location: usize, names: &mut Names, code: &mut Vec<u64>| {
             code.push(names.location(location));
-            code.push(names.node(self.homes[location]));
+            let is_target = is_fixed || matches!(op, Op::Put(..) | Op::Get(_));
+            code.extend(is_target.then(|| names.node(self.homes[location])));
         };
         match op {
             Op::Call { method, objects, locations, values, id, nodes } => {
@@ -61,7 +65,9 @@ impl Frame<'_> {
                 for object in objects {
                     code.push(names.object(*object));
                     let text = &self.objects[*object];
-                    code.push(text.home.map_or(0, |home| names.node(home)));
+                    // Without a node of its own, what it consists of is on node 1.
+                    let home = text.home.or((!is_fixed).then_some(1));
+                    code.push(home.map_or(0, |home| names.node(home)));
                     let writer = text.writer.and_then(|w| order.iter().position(|t| *t == w));
                     code.push(writer.map_or(0, |writer| writer as u64 + 1));
                     code.extend([text.size.unwrap_or(0), text.initial]);
@@ -125,7 +131,8 @@ impl Names {
     }
 }
 
-fn permutations(count: usize) -> Vec<Vec<usize>> {
+/// All orders of so many things.
+pub(super) fn permutations(count: usize) -> Vec<Vec<usize>> {
     let mut all: Vec<Vec<usize>> = vec![Vec::new()];
     for _ in 0..count {
         let longer = all.iter().flat_map(|known| {

@@ -1,0 +1,72 @@
+//! What clients are the same up to.
+//!
+//! Models know of nodes which requests go to the same one, and which of these on one queue pair of a thread.
+//! Where the thread is that makes a request they do not know, except by `loopback`, and the machine does not
+//! know it either. So if all that calls do goes to the nodes of their objects, a thread's node shows in
+//! nothing but in which plain locations its CPU reaches, and that, the statements say.
+
+use std::collections::BTreeSet;
+
+use compiler::library::Libraries;
+use lang::cat::model::{Base, Model};
+use lang::library::{Library, Method, ParameterKind};
+
+use super::Refinement;
+use crate::library::mentions;
+
+/// What clients are the same up to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Symmetry {
+    /// The order of threads, and the names of nodes, locations and values.
+    #[default]
+    Names,
+    /// Also the nodes of threads, and of locations that only CPUs access.
+    Places,
+}
+
+impl Refinement {
+    /// What clients of the library are the same up to: they have the same outcomes, by the specification and
+    /// by the implementation, and are stuck in the same states.
+    pub fn symmetry(&self) -> Symmetry {
+        let sees_threads = |model: &Model| mentions(model, &[Base::Loopback]);
+        let used = closure(self.library(), &self.libraries);
+        let consistencies = used.iter().filter_map(|library| library.consistency.as_ref());
+        let is_blind = !consistencies.chain([&self.model, &self.lower]).any(sees_threads);
+        // Histories are of threads that read each other's clocks.
+        let is_sequential = used.iter().any(|library| library.sequential.is_some());
+        let goes_home = used.iter().all(|library| library.goes_home_only());
+        match is_blind && !is_sequential && goes_home {
+            true => Symmetry::Places,
+            false => Symmetry::Names,
+        }
+    }
+}
+
+/// A library and those that its implementation may use, and so on: by the classes of its objects, and by what
+/// its bodies call without an object, whoever has a method of that name. Statements are what the base library
+/// has.
+fn closure<'a>(library: &'a Library, libraries: &'a Libraries) -> Vec<&'a Library> {
+    let mut found = vec![library];
+    let mut known = BTreeSet::from([library.name.as_str()]);
+    let mut next = 0;
+    while let Some(library) = found.get(next).copied() {
+        next += 1;
+        let memory = library.implementation.iter().flat_map(|of_it| &of_it.memory);
+        let classes: Vec<&String> = memory.filter_map(|memory| memory.object.as_ref()).collect();
+        let calls = library.calls();
+        for other in libraries.all.iter() {
+            let has_call =
+                |call: &&str| other.method(call).is_some_and(|(_, method)| !takes_object(method));
+            let is_used = other.classes.iter().any(|class| classes.contains(&class))
+                || calls.iter().any(has_call);
+            if is_used && other.base.is_none() && known.insert(&other.name) {
+                found.push(other);
+            }
+        }
+    }
+    found
+}
+
+fn takes_object(method: &Method) -> bool {
+    method.parameters.iter().any(|parameter| matches!(parameter.kind, ParameterKind::Object(_)))
+}
