@@ -5,6 +5,8 @@
 
 #![allow(clippy::print_stdout, reason = "the table is the result")]
 
+#[path = "shared/allocator.rs"]
+mod allocator;
 #[path = "shared/markdown.rs"]
 mod markdown;
 

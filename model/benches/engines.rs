@@ -4,6 +4,8 @@
 
 #![allow(clippy::print_stdout, reason = "the table is the result")]
 
+#[path = "shared/allocator.rs"]
+mod allocator;
 #[path = "../tests/files/mod.rs"]
 mod files;
 #[path = "shared/markdown.rs"]

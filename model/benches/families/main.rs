@@ -5,6 +5,8 @@
 
 #![allow(clippy::print_stdout, reason = "the tables are the result")]
 
+#[path = "../shared/allocator.rs"]
+mod allocator;
 mod cell;
 mod growth;
 #[path = "../shared/markdown.rs"]
