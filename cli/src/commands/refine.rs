@@ -260,7 +260,7 @@ impl Arguments {
     /// The clients, and the families that they are all of.
     fn clients(&self, refinement: &Refinement) -> Option<(Vec<Bounds>, Vec<Client>)> {
         let library = refinement.library();
-        // Changes may add what goes to other nodes.
+        // What --repair adds may go to other nodes, and --weaken is to try the same clients.
         let is_changed = self.repair || self.weaken;
         let symmetry = if is_changed { Symmetry::Names } else { refinement.symmetry() };
         let asked = Bounds { symmetry, ..self.bounds() };

@@ -8,6 +8,7 @@
 mod check;
 mod collection;
 mod lexer;
+mod nodes;
 pub mod notation;
 mod parser;
 pub mod syntax;

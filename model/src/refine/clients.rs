@@ -2,8 +2,8 @@
 //! first.
 //!
 //! Global fences with nothing before or after them in their thread are left out too. Symmetric are clients
-//! that differ in the order of threads, in the numbers of nodes, or in names of locations and values, or in
-//! where threads are, if nothing shows that (`super::symmetry`). Left out are those in which some plain
+//! that differ in the order of threads, in the numbers of nodes, in names of locations and values, and, if
+//! nothing shows that (`super::symmetry`), in where threads are. Left out are those in which some plain
 //! location is not written by one statement and looked at by another, for what such a location shows the same
 //! client without it shows too.
 
@@ -111,7 +111,7 @@ pub fn clients(
     families: &[Bounds],
     most: usize,
 ) -> Result<Vec<Client>, TooMany> {
-    let mut found = Found { seen: FxHashSet::default(), kept: Some(Vec::new()), most };
+    let mut found = Collected { seen: FxHashSet::default(), kept: Some(Vec::new()), most };
     found.all(library, families)?;
     let mut all = found.kept.unwrap_or_default();
     all.sort_by_key(|client| {
@@ -121,24 +121,26 @@ pub fn clients(
     Ok(all)
 }
 
-/// Clients, each once.
-struct Found {
+/// Clients that are being collected.
+struct Collected {
+    /// One of each group of symmetric ones.
     seen: FxHashSet<Key>,
-    /// They, unless they are only counted.
+    /// The clients, if they are not only counted.
     kept: Option<Vec<Client>>,
     /// How many there may be.
     most: usize,
 }
 
-impl Found {
+impl Collected {
     fn all(&mut self, library: &Library, families: &[Bounds]) -> Result<(), TooMany> {
         families.iter().try_for_each(|bounds| family(library, bounds, self))
     }
 }
 
-/// Whether there are so few clients.
+/// Whether there are at most so many clients. Most families that are tried are too large, and to count is
+/// quicker than to make clients that are dropped.
 fn are_few(library: &Library, families: &[Bounds], most: usize) -> bool {
-    let mut found = Found { seen: FxHashSet::default(), kept: None, most };
+    let mut found = Collected { seen: FxHashSet::default(), kept: None, most };
     found.all(library, families).is_ok()
 }
 
@@ -173,7 +175,7 @@ pub fn by_default(asked: Bounds, library: &Library) -> Result<(Vec<Bounds>, Vec<
     clients(library, &families, MOST).map(|all| (families, all))
 }
 
-fn family(library: &Library, bounds: &Bounds, found: &mut Found) -> Result<(), TooMany> {
+fn family(library: &Library, bounds: &Bounds, found: &mut Collected) -> Result<(), TooMany> {
     let orders = permutations(bounds.threads);
     for nodes in placements(bounds.threads, bounds.nodes) {
         for objects in object_sets(library, bounds, &nodes) {
@@ -225,12 +227,12 @@ struct Frame<'a> {
     nodes: &'a [u32],
     objects: &'a [ObjectText],
     homes: &'a [u32],
-    /// Of threads.
+    /// The orders of its threads.
     orders: &'a [Vec<usize>],
 }
 
 impl Frame<'_> {
-    fn fill(&self, found: &mut Found) -> Result<(), TooMany> {
+    fn fill(&self, found: &mut Collected) -> Result<(), TooMany> {
         let sequences: Vec<Vec<Vec<Op>>> =
             (0..self.nodes.len()).map(|thread| self.sequences(thread)).collect();
         let mut chosen: Vec<&[Op]> = Vec::new();
@@ -241,7 +243,7 @@ impl Frame<'_> {
         &self,
         sequences: &'s [Vec<Vec<Op>>],
         chosen: &mut Vec<&'s [Op]>,
-        found: &mut Found,
+        found: &mut Collected,
     ) -> Result<(), TooMany> {
         let thread = chosen.len();
         if thread == sequences.len() {

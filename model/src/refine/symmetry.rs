@@ -1,9 +1,10 @@
 //! What clients are the same up to.
 //!
-//! Models know of nodes which requests go to the same one, and which of these on one queue pair of a thread.
-//! Where the thread is that makes a request they do not know, except by `loopback`, and the machine does not
-//! know it either. So if all that calls do goes to the nodes of their objects, a thread's node shows in
-//! nothing but in which plain locations its CPU reaches, and that, the statements say.
+//! Of the node that a request goes to, models know whether other requests go there too, and which of them are
+//! of the same thread, on one queue pair. Of the node of the thread that makes it they know nothing, but for
+//! `loopback`; nor does the machine. So if all that calls do goes to the nodes of their objects, and no body
+//! computes with numbers of nodes and threads, the node of a thread shows in nothing but in which plain
+//! locations its CPU reaches, and that, the statements say.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +30,7 @@ impl Refinement {
     /// by the implementation, and are stuck in the same states.
     pub fn symmetry(&self) -> Symmetry {
         let sees_threads = |model: &Model| mentions(model, &[Base::Loopback]);
-        let used = closure(self.library(), &self.libraries);
+        let used = used(self.library(), &self.libraries);
         let consistencies = used.iter().filter_map(|library| library.consistency.as_ref());
         let is_blind = !consistencies.chain([&self.model, &self.lower]).any(sees_threads);
         // Histories are of threads that read each other's clocks.
@@ -42,10 +43,10 @@ impl Refinement {
     }
 }
 
-/// A library and those that its implementation may use, and so on: by the classes of its objects, and by what
-/// its bodies call without an object, whoever has a method of that name. Statements are what the base library
-/// has.
-fn closure<'a>(library: &'a Library, libraries: &'a Libraries) -> Vec<&'a Library> {
+/// A library, those that its implementation may use, and so on: by the classes of its objects, and by what its
+/// bodies call without an object, whoever has a method of that name. A base library has the statements of
+/// models for methods, and bodies that call these mean the statements.
+fn used<'a>(library: &'a Library, libraries: &'a Libraries) -> Vec<&'a Library> {
     let mut found = vec![library];
     let mut known = BTreeSet::from([library.name.as_str()]);
     let mut next = 0;

@@ -1,5 +1,7 @@
 //! Clients that are the same but for where threads are: nothing tells them apart, and none is lost.
 
+use lang::library::Library;
+use lang::source::Source;
 use model::allowed::Options;
 use model::library;
 use model::refine::{Answer, Bounds, Client, MOST, Op, Refinement, Symmetry, Wrong, clients};
@@ -9,9 +11,12 @@ use super::{SMALL, file, load, shipped};
 const PLACES: Bounds = Bounds { symmetry: Symmetry::Places, ..SMALL };
 
 fn refinement(name: &str) -> Refinement {
-    let library = if name.contains('/') { file(name) } else { shipped(name) };
+    of_library(&if name.contains('/') { file(name) } else { shipped(name) })
+}
+
+fn of_library(library: &Library) -> Refinement {
     let base = load("rdma-wait-rmw").expect("it is shipped");
-    Refinement::new(library::shipped(), &library, None, &base, load).expect("it can be checked")
+    Refinement::new(library::shipped(), library, None, &base, load).expect("it can be checked")
 }
 
 /// What an answer says, but for names.
@@ -92,5 +97,100 @@ fn libraries_that_name_nodes_are_told_apart() {
     {
         let is_free = refinement(name).symmetry() == Symmetry::Places;
         assert_eq!(is_free, places.contains(name), "{name}");
+    }
+}
+
+/// A library that passes, with places for what does not.
+const CELL: &str = "\
+library cell
+class Cell
+memory Cell.word at home = x.initial
+call Set(Cell x, value v) CALLERS { aMF writes v to x.word }
+call Get(Cell x) returns r { EVENT }
+consistency {
+  exists mo total on W * W & loc extends IW * (W \\ IW) & loc
+  let so = 0
+}
+implementation over rdma-wait-rmw {
+  memory Cell.word at home = x.initial
+  memory Cell.source per thread
+  memory Cell.result per thread
+  MEMORY
+  call Set(Cell x, value v) {
+    SET
+    x.source[me] := v
+    ~x.word :=^d x.source[me]
+    Wait(d)
+  }
+  call Get(Cell x) {
+    x.result[me] :=^d ~x.word
+    Wait(d)
+    r := x.result[me]
+    GET
+    return r
+  }
+}
+";
+
+fn cell(place: &str, text: &str) -> Library {
+    let mut library = CELL.replace(place, text);
+    for (place, nothing) in [
+        ("CALLERS", ""),
+        ("EVENT", "aMF reads r from x.word"),
+        ("MEMORY", ""),
+        ("SET", ""),
+        ("GET", ""),
+    ] {
+        library = library.replace(place, nothing);
+    }
+    let source = Source::new("cell.lib", library.as_str());
+    library::load(&source).unwrap_or_else(|errors| {
+        panic!("{}", errors.iter().map(|(s, e)| e.render(s, false)).collect::<String>())
+    })
+}
+
+#[test]
+fn each_rule_tells_places_apart() {
+    let independent = [
+        ("GET", "if r = 77 { r := 1 }"),
+        ("GET", "Rfence(x.home)"),
+        ("MEMORY", "local sent per id"),
+        ("MEMORY", "object Cell.lock : NLock at home"),
+        ("CALLERS", "by x.writer"),
+    ];
+    let dependent = [
+        ("EVENT", "aMF reads r from x.word; aGF(1)"),
+        ("CALLERS", "by x.threads"),
+        ("MEMORY", "memory Cell.all on each node"),
+        ("MEMORY", "memory Cell.place at home = x.home"),
+        ("MEMORY", "memory once"),
+        ("MEMORY", "local sent per node"),
+        ("MEMORY", "object Cell.lock : NLock per thread"),
+        ("MEMORY", "object Cell.lock : SLock at home"),
+        ("MEMORY", "service Cell s on each node { skip }"),
+        ("SET", "x.source[me] := x.home"),
+        ("SET", "v := v + me"),
+        ("SET", "Rfence(2)"),
+        ("SET", "Flush(2)"),
+        ("SET", "x.source[me] := x.word"),
+        ("SET", "GFence(all)"),
+        ("GET", "if x.home = 2 { r := 77 }"),
+        ("GET", "if x.writer = 2 { r := 77 }"),
+        ("GET", "if me = 2 { r := 77 }"),
+        ("GET", "r := r + x.home"),
+        ("GET", "for t in threads { r := 77 }"),
+        ("GET", "for n in nodes(threads) { r := 77 }"),
+        ("GET", "for i in 0 .. x.home { r := 77 }"),
+        ("GET", "for i in 0 .. count(threads) { r := 77 }"),
+        ("GET", "r := pack(x.home)"),
+        ("GET", "x.result[me] :=^e ~x.source[x.writer]"),
+        ("GET", "r := x.source[x.writer]"),
+    ];
+    let of = |(place, text): &(&str, &str)| of_library(&cell(place, text)).symmetry();
+    for case in &independent {
+        assert_eq!(of(case), Symmetry::Places, "{case:?}");
+    }
+    for case in &dependent {
+        assert_eq!(of(case), Symmetry::Names, "{case:?}");
     }
 }

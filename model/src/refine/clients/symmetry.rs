@@ -40,11 +40,11 @@ impl Frame<'_> {
         let mut names = Names::default();
         let mut code = vec![u64::from(self.bounds.ahead)];
         // Threads that do nothing are not there, unless an object names them.
-        let is_fixed = self.bounds.symmetry == Symmetry::Names;
+        let has_places = self.has_places();
         let named = self.objects.iter().any(|object| object.writer.is_some());
         for thread in order.iter().filter(|thread| named || !threads[**thread].is_empty()) {
             code.push(THREAD);
-            code.extend(is_fixed.then(|| names.node(self.nodes[*thread])));
+            code.extend(has_places.then(|| names.node(self.nodes[*thread])));
             for op in threads[*thread] {
                 self.op_code(op, order, &mut names, &mut code);
             }
@@ -52,11 +52,16 @@ impl Frame<'_> {
         code
     }
 
+    /// Whether it matters where threads are, and locations that only CPUs access.
+    fn has_places(&self) -> bool {
+        self.bounds.symmetry == Symmetry::Names
+    }
+
     fn op_code(&self, op: &Op, order: &[usize], names: &mut Names, code: &mut Vec<u64>) {
-        let is_fixed = self.bounds.symmetry == Symmetry::Names;
+        let has_places = self.has_places();
         let place = |location: usize, names: &mut Names, code: &mut Vec<u64>| {
             code.push(names.location(location));
-            let is_target = is_fixed || matches!(op, Op::Put(..) | Op::Get(_));
+            let is_target = has_places || matches!(op, Op::Put(..) | Op::Get(_));
             code.extend(is_target.then(|| names.node(self.homes[location])));
         };
         match op {
@@ -66,7 +71,7 @@ impl Frame<'_> {
                     code.push(names.object(*object));
                     let text = &self.objects[*object];
                     // Without a node of its own, what it consists of is on node 1.
-                    let home = text.home.or((!is_fixed).then_some(1));
+                    let home = text.home.or((!has_places).then_some(1));
                     code.push(home.map_or(0, |home| names.node(home)));
                     let writer = text.writer.and_then(|w| order.iter().position(|t| *t == w));
                     code.push(writer.map_or(0, |writer| writer as u64 + 1));
@@ -131,7 +136,7 @@ impl Names {
     }
 }
 
-/// All orders of so many things.
+/// All orders of that many threads.
 pub(super) fn permutations(count: usize) -> Vec<Vec<usize>> {
     let mut all: Vec<Vec<usize>> = vec![Vec::new()];
     for _ in 0..count {
