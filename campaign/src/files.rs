@@ -20,10 +20,10 @@ const LONGEST: usize = 200;
 /// # Errors
 /// What the file system says; then the old file is as it was.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut unfinished = match Unfinished::beside(path)? {
-        Place::Beside(unfinished) => unfinished,
-        Place::Stream(mut file) => return file.write_all(content),
-    };
+    if is_stream(path) {
+        return stream(path, content);
+    }
+    let mut unfinished = Unfinished::over(path)?;
     unfinished.write_all(content)?;
     unfinished.replace()
 }
@@ -38,32 +38,48 @@ pub fn replace_all(files: &[(PathBuf, &[u8])]) -> Result<(), (PathBuf, io::Error
 }
 
 /// A file that is written, and not in its place yet.
-pub struct Written(Option<Unfinished>);
+pub enum Written {
+    /// It is beside its place.
+    Beside(Unfinished),
+    /// Its place is a pipe or a device, which is written to when its turn comes: to open a pipe waits for who
+    /// reads it.
+    Stream(PathBuf, Vec<u8>),
+}
 
 impl Written {
-    /// Writes a file beside its place. Where the path leads to a pipe or a device, that is written to.
+    /// Writes a file beside its place.
     ///
     /// # Errors
     /// The file, and what the file system says about it.
     pub fn beside(path: &Path, content: &[u8]) -> Result<Self, (PathBuf, io::Error)> {
-        let write = || match Unfinished::beside(path)? {
-            Place::Beside(mut file) => {
-                file.write_all(content)?;
-                file.claim.file.sync_all()?;
-                Ok(Self(Some(file)))
-            }
-            Place::Stream(mut file) => file.write_all(content).map(|()| Self(None)),
+        if is_stream(path) {
+            return Ok(Self::Stream(path.to_owned(), content.to_owned()));
+        }
+        let write = || {
+            let mut file = Unfinished::over(path)?;
+            file.write_all(content)?;
+            file.claim.file.sync_all()?;
+            Ok(Self::Beside(file))
         };
         write().map_err(|error| (path.to_owned(), error))
     }
 
-    /// Files that belong together go to their places. All old ones are removed before the first new one has
-    /// its place: if the process is killed in between, some file is missing, and none is older than another.
+    /// Files that belong together go to their places, in this order. All old ones are removed before the first
+    /// new one has its place: if the process is killed in between, some file is missing, and none is older than
+    /// another. Streams are written to first.
     ///
     /// # Errors
     /// The file, and what the file system says about it.
     pub fn place(written: Vec<Self>) -> Result<(), (PathBuf, io::Error)> {
-        let files: Vec<Unfinished> = written.into_iter().filter_map(|file| file.0).collect();
+        let mut files = Vec::new();
+        for one in written {
+            match one {
+                Self::Beside(file) => files.push(file),
+                Self::Stream(path, content) => {
+                    stream(&path, &content).map_err(|error| (path, error))?;
+                }
+            }
+        }
         for file in &files {
             match fs::remove_file(&file.target) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -78,6 +94,15 @@ impl Written {
         }
         Ok(())
     }
+}
+
+/// Whether a path leads to a pipe or a device, which hold nothing that could be lost.
+fn is_stream(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+fn stream(path: &Path, content: &[u8]) -> io::Result<()> {
+    OpenOptions::new().write(true).open(path)?.write_all(content)
 }
 
 /// Writes a new file.
@@ -104,27 +129,13 @@ pub struct Unfinished {
     is_gone: bool,
 }
 
-/// Where something is written.
-enum Place {
-    Beside(Unfinished),
-    /// What holds nothing that could be lost.
-    Stream(File),
-}
-
 impl Unfinished {
-    fn beside(path: &Path) -> io::Result<Place> {
-        match fs::metadata(path) {
-            Ok(found) if !found.is_file() && !found.is_dir() => {
-                Ok(Place::Stream(OpenOptions::new().write(true).open(path)?))
-            }
-            Ok(found) => {
-                // A link keeps leading where it does.
-                let unfinished = Self::new(fs::canonicalize(path)?)?;
-                unfinished.claim.file.set_permissions(found.permissions())?;
-                Ok(Place::Beside(unfinished))
-            }
-            Err(_) => Ok(Place::Beside(Self::new(path.to_owned())?)),
-        }
+    /// Begins a file that is to be where one may be. A link keeps leading where it does.
+    fn over(path: &Path) -> io::Result<Self> {
+        let Ok(found) = fs::metadata(path) else { return Self::new(path.to_owned()) };
+        let unfinished = Self::new(fs::canonicalize(path)?)?;
+        unfinished.claim.file.set_permissions(found.permissions())?;
+        Ok(unfinished)
     }
 
     /// Begins a file that is to be at the path.

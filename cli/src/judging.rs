@@ -26,7 +26,7 @@ pub fn ask(
     request: &Request<'_>,
 ) -> Result<ModelSays, NotJudged> {
     let request = Request { libraries: Some(libraries), ..request.clone() };
-    match engine::answer(test, model, &request) {
+    match engine::ask_with_question(test, model, &request) {
         // A call of a sequential object may return anything, if nothing makes it linearizable.
         Ok((found, _)) if sequential::is_called(test, libraries) => {
             Ok(ModelSays::of_calls(found.allowed))

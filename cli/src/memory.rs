@@ -37,10 +37,11 @@ pub fn take(mut given: &ArgMatches) {
     LIMIT.get_or_init(|| limit);
 }
 
-/// The bytes of memory that the process has now; what the allocator keeps for later does not count if it goes
-/// beyond the limit.
-fn needed() -> u64 {
-    let is_too_much = |used: &u64| limits().memory.is_some_and(|limit| *used > limit.most);
+/// The bytes of memory that the process has now. Where these and so many more are beyond the limit, what the
+/// allocator keeps for later is given back first, as far as it can be.
+fn needed(more: u64) -> u64 {
+    let is_too_much =
+        |used: &u64| limits().memory.is_some_and(|limit| used.saturating_add(more) > limit.most);
     let mut all = used();
     if all.as_ref().is_some_and(is_too_much) {
         allocator::give_back();

@@ -32,8 +32,8 @@ pub struct Limits {
 pub struct Memory {
     /// So many bytes.
     pub most: u64,
-    /// Measures how many it takes now.
-    pub used: fn() -> u64,
+    /// Measures how many it takes now, before it takes so many more: these may be free already.
+    pub used: fn(u64) -> u64,
 }
 
 /// A limit that was reached.
@@ -221,7 +221,7 @@ impl Memory {
         let known = MEASURED.get().filter(|(at, _)| more == 0 && now.duration_since(*at) < OFTEN);
         let used = known.map_or_else(
             || {
-                let used = (self.used)();
+                let used = (self.used)(more);
                 MEASURED.set(Some((now, used)));
                 used
             },
@@ -272,7 +272,7 @@ impl Drop for Entry {
 mod tests {
     use super::*;
 
-    fn memory(used: fn() -> u64) -> Limits {
+    fn memory(used: fn(u64) -> u64) -> Limits {
         Limits { memory: Some(Memory { most: 1 << 20, used }), ..Limits::default() }
     }
 
@@ -309,17 +309,17 @@ mod tests {
             (0..SELDOM).for_each(|_| look());
         });
         assert_eq!(stopped, Err(Reached::Stop));
-        assert_eq!(memory(|| 2 << 20).within(|| 5), Err(Reached::Memory(1 << 20)));
+        assert_eq!(memory(|_| 2 << 20).within(|| 5), Err(Reached::Memory(1 << 20)));
         assert_eq!(
-            memory(|| 1 << 20).within(|| {
+            memory(|_| 1 << 20).within(|| {
                 look();
                 5
             }),
             Ok(5)
         );
-        let large = memory(|| 0).within(|| need(2 << 20));
+        let large = memory(|_| 0).within(|| need(2 << 20));
         assert_eq!(large, Err(Reached::Memory(1 << 20)));
-        assert_eq!(memory(|| 0).within(|| need(1 << 20)), Ok(()));
+        assert_eq!(memory(|_| 0).within(|| need(1 << 20)), Ok(()));
     }
 
     /// Short works do not each ask the system, nor does a look at a limit that is passed; and what was freed
@@ -328,7 +328,7 @@ mod tests {
     fn memory_is_measured_now_and_then() {
         static USED: AtomicU64 = AtomicU64::new(2 << 20);
         static ASKED: AtomicU64 = AtomicU64::new(0);
-        let limits = memory(|| {
+        let limits = memory(|_| {
             ASKED.fetch_add(1, Ordering::Relaxed);
             USED.load(Ordering::Relaxed)
         });
@@ -375,7 +375,7 @@ mod tests {
     /// Of two works, the one that has taken less goes on until memory is far beyond.
     #[test]
     fn the_largest_is_given_up_first() {
-        let over = memory(|| (1 << 20) + 1);
+        let over = memory(|_| (1 << 20) + 1);
         let (sender, ready) = std::sync::mpsc::channel();
         let (done, wait) = std::sync::mpsc::channel::<()>();
         std::thread::scope(|scope| {
@@ -395,7 +395,7 @@ mod tests {
                 Ok(5),
                 "another is larger"
             );
-            assert!(memory(|| 2 << 20).within(|| 5).is_err(), "far beyond");
+            assert!(memory(|_| 2 << 20).within(|| 5).is_err(), "far beyond");
             drop(done);
         });
         assert!(over.within(|| 5).is_err(), "no other is left");

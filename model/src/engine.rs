@@ -209,26 +209,26 @@ impl Refusal {
     }
 }
 
-/// What engines found, and the question that the axioms were asked, if they were: there may be more to ask.
-pub type Answer<'a> = (Found, Option<Question<'a>>);
+/// What engines found, and the question to the axioms if all of it is from them: there may be more to ask.
+pub type WithQuestion<'a> = (Found, Option<Question<'a>>);
 
 /// Asks the engines of a request.
 ///
 /// # Errors
 /// See [`Refusal`].
 pub fn ask(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, Refusal> {
-    answer(test, model, request).map(|(found, _)| found)
+    ask_with_question(test, model, request).map(|(found, _)| found)
 }
 
 /// As [`ask`], with the question.
 ///
 /// # Errors
 /// See [`Refusal`].
-pub fn answer<'a>(
+pub fn ask_with_question<'a>(
     test: &'a Test,
     model: &'a Model,
     request: &Request<'a>,
-) -> Result<Answer<'a>, Refusal> {
+) -> Result<WithQuestion<'a>, Refusal> {
     let request = &request.begun();
     let undefined = undefined_calls(test, model, request.libraries());
     if !undefined.is_empty() {
@@ -334,7 +334,7 @@ fn auto<'a>(
     test: &'a Test,
     model: &'a Model,
     request: &Request<'a>,
-) -> Result<Answer<'a>, Refusal> {
+) -> Result<WithQuestion<'a>, Refusal> {
     if !is_asked_first(test, model) {
         return axioms(test, model, request, None);
     }
@@ -379,7 +379,7 @@ fn axioms<'a>(
     model: &'a Model,
     request: &Request<'a>,
     soon: Option<Found>,
-) -> Result<Answer<'a>, Refusal> {
+) -> Result<WithQuestion<'a>, Refusal> {
     let (mut found, question) = by_smt(test, model, request)?;
     if found.allowed.complete.is_some() && is_shipped(model) {
         found.ending = ending(test, model, request, soon);

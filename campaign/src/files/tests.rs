@@ -152,3 +152,18 @@ fn names_stay_in_their_folder() {
         assert!(file_name(wrong, "litmus").is_err(), "{wrong}");
     }
 }
+
+/// Who reads several pipes reads them one after another, and to open one waits for that.
+#[test]
+#[cfg(unix)]
+fn pipes_are_opened_when_their_turn_comes() {
+    let scratch = Scratch::new("pipes");
+    let paths = ["first", "second"].map(|name| scratch.0.join(name));
+    for path in &paths {
+        assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    }
+    let written = paths.each_ref().map(|path| Written::beside(path, b"whole").unwrap());
+    let reader = std::thread::spawn(move || paths.map(|path| fs::read(path).unwrap()));
+    Written::place(written.into()).unwrap();
+    assert_eq!(reader.join().unwrap(), [b"whole", b"whole"]);
+}

@@ -150,10 +150,11 @@ struct Known {
     queue_pairs_of_rmws: usize,
 }
 
-/// How many statements there are of each kind, by its number.
+/// How many statements there are of each kind, by the number of [`Needed`].
 type Counts = [usize; KINDS];
 
 const KINDS: usize = NEEDED.len();
+/// All of them: numbers of kinds are places in [`Counts`].
 const NEEDED: [Needed; 13] = [
     Put,
     WithoutResult,

@@ -59,7 +59,8 @@ impl Making<'_> {
     }
 }
 
-/// Writes a report's files into a folder; whether that worked. If not, the reason has been printed.
+/// Writes a report's files into a folder; whether that worked. If not, the reason has been printed. The memory
+/// of the pages is not freed: the program ends soon.
 pub fn written(folder: &Path, made: &data::Report, sink: &mut Sink<'_>) -> bool {
     match write(folder, made) {
         Ok(()) => return true,
@@ -71,7 +72,7 @@ pub fn written(folder: &Path, made: &data::Report, sink: &mut Sink<'_>) -> bool 
     false
 }
 
-/// Makes and writes the files by all cores. None has its place before all are written.
+/// Makes and writes the files by all cores. None has its place before all are made.
 fn write(folder: &Path, made: &data::Report) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, error))?;
     let bug = |error: minijinja::Error| Failure::Bug(format!("{error:#}"));
@@ -84,7 +85,6 @@ fn write(folder: &Path, made: &data::Report) -> Result<(), Failure> {
         file("report.json", &(json.map_err(|error| Failure::Bug(error.to_string()))? + "\n"))
     };
     let pages = || {
-        // To free the pages' form of the report takes a while, and the program ends soon.
         let pages = ManuallyDrop::new(Pages::new(made).map_err(bug)?);
         let html = || file("report.html", &pages.html().map_err(bug)?);
         let markdown = || file("report.md", &pages.markdown().map_err(bug)?);

@@ -1,12 +1,10 @@
 //! Records as text.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::Path;
 
 use rayon::prelude::*;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::Value as Json;
 
 use super::{Digest, Header, SCHEMA, Status, TestRecord, hash_text};
@@ -388,9 +386,6 @@ impl Line {
 }
 
 fn parse_line(line: &[u8]) -> Result<Line, LineError> {
-    if let Some(line) = parse_test(line) {
-        return Ok(line);
-    }
     let wrong = |message: String| LineError::Wrong(message);
     let json: Json = serde_json::from_slice(line).map_err(|error| match error.classify() {
         serde_json::error::Category::Eof => LineError::CutOff,
@@ -410,20 +405,6 @@ fn parse_line(line: &[u8]) -> Result<Line, LineError> {
         Some(other) => Ok(Line::Unknown(other.to_owned())),
         None => Err(wrong("expected a line with a `kind`, found none".to_owned())),
     }
-}
-
-/// A line of a test in which nothing is wrong. Nearly all lines are such ones, and need not be JSON first.
-fn parse_test(line: &[u8]) -> Option<Line> {
-    #[derive(Deserialize)]
-    struct Kind<'l> {
-        kind: &'l str,
-    }
-    let Kind { kind } = serde_json::from_slice(line).ok()?;
-    let test: TestRecord = (kind == "test").then(|| serde_json::from_slice(line).ok())??;
-    let fields: BTreeMap<&str, IgnoredAny> = serde_json::from_slice(line).ok()?;
-    let names = fields.into_keys().filter(|name| !TEST_FIELDS.contains(name));
-    let unknown = names.map(str::to_owned).collect();
-    (!test.test.is_empty()).then(|| Line::test(test, unknown))
 }
 
 fn unknown_fields(json: &Json, known: &[&str]) -> Vec<String> {
