@@ -64,9 +64,9 @@ impl Written {
         write().map_err(|error| (path.to_owned(), error))
     }
 
-    /// Files that belong together go to their places, in this order. All old ones are removed before the first
-    /// new one has its place: if the process is killed in between, some file is missing, and none is older than
-    /// another. Streams are written to first.
+    /// Files that belong together go to their places, in this order. All old ones are removed before the
+    /// first new one has its place: if the process is killed in between, some file is missing, and none is
+    /// older than another. Streams are written to first.
     ///
     /// # Errors
     /// The file, and what the file system says about it.

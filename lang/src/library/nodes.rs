@@ -20,8 +20,8 @@ const NUMBERS: [&str; 2] = ["size", "initial"];
 const DEPENDENT: [&str; 4] = ["here", "me", "all", "threads"];
 
 impl Library {
-    /// Whether all that its calls do goes to nodes of objects, or stays in the memory of the thread itself, and
-    /// nothing else depends on which nodes these are. Of libraries that its bodies use, this says nothing.
+    /// Whether all that its calls do goes to nodes of objects, or stays in the memory of the thread itself,
+    /// and nothing else depends on which nodes these are. It says nothing of libraries that its bodies use.
     pub fn goes_home_only(&self) -> bool {
         let (mut memory, mut is_alone) = (Vec::from_iter(&self.memory), true);
         let mut bodies: Vec<&Statement> = Vec::new();

@@ -43,8 +43,8 @@ impl Refinement {
     }
 }
 
-/// A library, those that its implementation may use, and so on: by the classes of its objects, and by what its
-/// bodies call without an object, whoever has a method of that name. A base library has the statements of
+/// A library, those that its implementation may use, and so on: by the classes of its objects, and by what
+/// its bodies call without an object, whoever has a method of that name. A base library has the statements of
 /// models for methods, and bodies that call these mean the statements.
 fn used<'a>(library: &'a Library, libraries: &'a Libraries) -> Vec<&'a Library> {
     let mut found = vec![library];

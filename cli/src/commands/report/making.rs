@@ -59,8 +59,8 @@ impl Making<'_> {
     }
 }
 
-/// Writes a report's files into a folder; whether that worked. If not, the reason has been printed. The memory
-/// of the pages is not freed: the program ends soon.
+/// Writes a report's files into a folder; whether that worked. If not, the reason has been printed. The
+/// memory of the pages is not freed: the program ends soon.
 pub fn written(folder: &Path, made: &data::Report, sink: &mut Sink<'_>) -> bool {
     match write(folder, made) {
         Ok(()) => return true,
