@@ -33,21 +33,12 @@ pub fn take(mut given: &ArgMatches) {
     GIVEN.get_or_init(|| most);
     let most = most.or_else(|| Some(machine()? / 2));
     // Where the system does not say what a process takes, only the engines' own limits hold.
-    let limit = used().and(most).map(|most| Memory { most, used: needed });
+    let limit = used().and(most).map(|most| Memory {
+        most,
+        used: || used().unwrap_or(0),
+        give_back: allocator::GIVE_BACK,
+    });
     LIMIT.get_or_init(|| limit);
-}
-
-/// The bytes of memory that the process has now. Where these and so many more are beyond the limit, what the
-/// allocator keeps for later is given back first, as far as it can be.
-fn needed(more: u64) -> u64 {
-    let is_too_much =
-        |used: &u64| limits().memory.is_some_and(|limit| used.saturating_add(more) > limit.most);
-    let mut all = used();
-    if all.as_ref().is_some_and(is_too_much) {
-        allocator::give_back();
-        all = used();
-    }
-    all.unwrap_or(0)
 }
 
 /// The limit that the user gave, in bytes.

@@ -32,8 +32,10 @@ pub struct Limits {
 pub struct Memory {
     /// So many bytes.
     pub most: u64,
-    /// Measures how many it takes now, before it takes so many more: these may be free already.
-    pub used: fn(u64) -> u64,
+    /// Measures how many it takes now.
+    pub used: fn() -> u64,
+    /// Makes it take less, if it keeps memory that is free.
+    pub give_back: Option<fn()>,
 }
 
 /// A limit that was reached.
@@ -218,18 +220,23 @@ impl Memory {
     /// Whether the process takes too much, or would with that many more bytes, and this thread's work is what
     /// is to be given up.
     fn is_exceeded(&self, now: Instant, more: u64) -> bool {
+        let is_too_much = |used: u64| used.saturating_add(more) > self.most;
         let known = MEASURED.get().filter(|(at, _)| more == 0 && now.duration_since(*at) < OFTEN);
         let used = known.map_or_else(
             || {
-                let used = (self.used)(more);
+                let mut used = (self.used)();
+                if let Some(give_back) = self.give_back.filter(|_| is_too_much(used)) {
+                    give_back();
+                    used = (self.used)();
+                }
                 MEASURED.set(Some((now, used)));
                 used
             },
             |(_, used)| used,
         );
-        let used = used.saturating_add(more);
         // If the largest has not looked yet, and memory goes on growing, all are given up.
-        used > self.most && (is_largest() || used > self.most.saturating_add(self.most / 4))
+        let is_far = used.saturating_add(more) > self.most.saturating_add(self.most / 4);
+        is_too_much(used) && (is_largest() || is_far)
     }
 }
 
@@ -272,8 +279,9 @@ impl Drop for Entry {
 mod tests {
     use super::*;
 
-    fn memory(used: fn(u64) -> u64) -> Limits {
-        Limits { memory: Some(Memory { most: 1 << 20, used }), ..Limits::default() }
+    fn memory(used: fn() -> u64) -> Limits {
+        let memory = Memory { most: 1 << 20, used, give_back: None };
+        Limits { memory: Some(memory), ..Limits::default() }
     }
 
     fn past() -> Limits {
@@ -309,17 +317,17 @@ mod tests {
             (0..SELDOM).for_each(|_| look());
         });
         assert_eq!(stopped, Err(Reached::Stop));
-        assert_eq!(memory(|_| 2 << 20).within(|| 5), Err(Reached::Memory(1 << 20)));
+        assert_eq!(memory(|| 2 << 20).within(|| 5), Err(Reached::Memory(1 << 20)));
         assert_eq!(
-            memory(|_| 1 << 20).within(|| {
+            memory(|| 1 << 20).within(|| {
                 look();
                 5
             }),
             Ok(5)
         );
-        let large = memory(|_| 0).within(|| need(2 << 20));
+        let large = memory(|| 0).within(|| need(2 << 20));
         assert_eq!(large, Err(Reached::Memory(1 << 20)));
-        assert_eq!(memory(|_| 0).within(|| need(1 << 20)), Ok(()));
+        assert_eq!(memory(|| 0).within(|| need(1 << 20)), Ok(()));
     }
 
     /// Short works do not each ask the system, nor does a look at a limit that is passed; and what was freed
@@ -328,7 +336,7 @@ mod tests {
     fn memory_is_measured_now_and_then() {
         static USED: AtomicU64 = AtomicU64::new(2 << 20);
         static ASKED: AtomicU64 = AtomicU64::new(0);
-        let limits = memory(|_| {
+        let limits = memory(|| {
             ASKED.fetch_add(1, Ordering::Relaxed);
             USED.load(Ordering::Relaxed)
         });
@@ -372,10 +380,25 @@ mod tests {
         look();
     }
 
+    #[test]
+    fn what_is_free_is_given_back_first() {
+        static KEPT: AtomicU64 = AtomicU64::new(8 << 20);
+        let used = || (4 << 20) + KEPT.load(Ordering::Relaxed);
+        let give_back: Option<fn()> = Some(|| KEPT.store(0, Ordering::Relaxed));
+        let memory = Some(Memory { most: 8 << 20, used, give_back });
+        let limits = Limits { memory, ..Limits::default() };
+        assert_eq!(limits.within(|| 5), Ok(5));
+        assert_eq!(KEPT.load(Ordering::Relaxed), 0);
+        // Also before more is taken.
+        KEPT.store(2 << 20, Ordering::Relaxed);
+        assert_eq!(limits.within(|| need(4 << 20)), Ok(()));
+        assert_eq!(KEPT.load(Ordering::Relaxed), 0);
+    }
+
     /// Of two works, the one that has taken less goes on until memory is far beyond.
     #[test]
     fn the_largest_is_given_up_first() {
-        let over = memory(|_| (1 << 20) + 1);
+        let over = memory(|| (1 << 20) + 1);
         let (sender, ready) = std::sync::mpsc::channel();
         let (done, wait) = std::sync::mpsc::channel::<()>();
         std::thread::scope(|scope| {
@@ -395,7 +418,7 @@ mod tests {
                 Ok(5),
                 "another is larger"
             );
-            assert!(memory(|_| 2 << 20).within(|| 5).is_err(), "far beyond");
+            assert!(memory(|| 2 << 20).within(|| 5).is_err(), "far beyond");
             drop(done);
         });
         assert!(over.within(|| 5).is_err(), "no other is left");

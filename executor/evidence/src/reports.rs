@@ -32,8 +32,8 @@ use rayon::prelude::*;
 use crate::judge::{Answers, Judge};
 use crate::record::{End, Header, Record};
 use data::{
-    Diagnosis, Finding, Mutants, Report, RunReport, SCHEMA, Setting, TableReport, TestJudgement,
-    Tested, Unseen, Verdict,
+    Coverage, Diagnosis, Finding, Mutants, Report, RunReport, SCHEMA, Setting, TableReport,
+    TestJudgement, Tested, Unseen, Verdict,
 };
 use findings::FoundViolation;
 use rejudge::{Judged, JudgedLine, JudgedRecord};
@@ -177,14 +177,13 @@ impl Parts<'_> {
         findings.filter(|finding| runs.contains(&finding.run)).collect()
     }
 
-    /// The verdict on some records together, and what it is summed up from.
-    fn summary(&self, runs: Range<usize>) -> Summary<'_> {
-        let numbered = self.tests(&runs);
-        let tests: Vec<&JudgedRecord> = numbered.iter().map(|(_, test)| *test).collect();
+    /// What some records come to together, which have these tests.
+    fn summary(&self, runs: Range<usize>, numbered: &[(usize, &JudgedRecord)]) -> Summary {
+        let tests = alone(numbered);
         let skipped = self.baseline.skipped.iter().chain(&self.judged.skipped);
         let errors = self.baseline.errors.iter().chain(&self.judged.errors);
         let sources = &self.sources[runs.clone()];
-        let (tested, unseen) = (tested::tested(&tests), silence::unseen(&numbered));
+        let (tested, unseen) = (tested::tested(&tests), silence::unseen(numbered));
         let verdict = verdict::verdict(&verdict::Parts {
             tests: &tests,
             tested: &tested,
@@ -198,7 +197,7 @@ impl Parts<'_> {
                 _ => None,
             },
         });
-        Summary { numbered, tests, tested, unseen, verdict }
+        Summary { tested, unseen, verdict }
     }
 
     /// Fills in the summaries of records; the verdict on all that are no baseline, and the tables. Broken
@@ -209,43 +208,42 @@ impl Parts<'_> {
         diagnoses: &[Diagnosis],
     ) -> (Verdict, Vec<TableReport>) {
         let subjects = self.request.first().min(runs.len())..runs.len();
+        let tests: Vec<Vec<(usize, &JudgedRecord)>> =
+            (0..runs.len()).map(|run| self.tests(&(run..run + 1))).collect();
         let mutants = || -> Vec<Option<Mutants>> {
-            let of = |number: usize| {
-                let tests: Vec<&JudgedRecord> =
-                    self.tests(&(number..number + 1)).into_iter().map(|(_, test)| test).collect();
-                mutants::mutants(&self.sources[number], &tests, self.request)
+            let sources = self.sources.iter().zip(&tests).skip(subjects.start);
+            let of = |(source, tests): (&Source, &Vec<_>)| {
+                mutants::mutants(source, &alone(tests), self.request)
             };
-            subjects.clone().map(of).collect()
+            sources.map(of).collect()
         };
         let rest = || {
             let tables = evidence::tables(self.judged, diagnoses, self.request);
-            let tests = |(number, run)| self.of_run(number, run, &tables);
-            let tests: Vec<_> = runs.iter_mut().enumerate().map(tests).collect();
+            for ((number, run), tests) in runs.iter_mut().enumerate().zip(&tests) {
+                self.sum_up(number, run, tests);
+            }
             // The verdict on one record is on all.
-            let verdict = (subjects.len() != 1).then(|| self.summary(subjects.clone()).verdict);
-            (tables, tests, verdict.unwrap_or_default())
+            let of_several = subjects.len() != 1;
+            let verdict =
+                of_several.then(|| self.summary(subjects.clone(), &self.tests(&subjects)));
+            (tables, verdict.map(|summary| summary.verdict).unwrap_or_default())
         };
-        let (mutants, (tables, tests, verdict)) = rayon::join(mutants, rest);
+        let (mutants, (tables, verdict)) = rayon::join(mutants, rest);
         for (number, mutants) in subjects.zip(mutants) {
-            let run = &mut runs[number];
-            run.coverage.mutants = mutants;
-            let of_run = tables.iter().filter(|table| table.run == number).collect::<Vec<_>>();
-            run.cannot_tell =
-                silence::cannot_tell(&self.sources[number], run, &of_run, &tests[number]);
+            let (run, tests) = (&mut runs[number], &tests[number]);
+            let tables: Vec<&TableReport> =
+                tables.iter().filter(|table| table.run == number).collect();
+            run.coverage = Coverage { mutants, ..evidence::coverage(&tables) };
+            run.cannot_tell = silence::cannot_tell(&self.sources[number], run, &tables, tests);
         }
         (verdict::overall(verdict, runs), tables)
     }
 
-    /// Fills in the summary of a record, but for mutants and what cannot be told; its tests.
-    fn of_run(
-        &self,
-        number: usize,
-        run: &mut RunReport,
-        tables: &[TableReport],
-    ) -> Vec<(usize, &JudgedRecord)> {
+    /// Fills in what the tests of a record come to.
+    fn sum_up(&self, number: usize, run: &mut RunReport, numbered: &[(usize, &JudgedRecord)]) {
         let runs = number..number + 1;
-        let Summary { numbered, tests, tested, unseen, verdict } = self.summary(runs.clone());
-        run.machines = tested::machines(&tests);
+        let Summary { tested, unseen, verdict } = self.summary(runs.clone(), numbered);
+        run.machines = tested::machines(&alone(numbered));
         run.tested = tested;
         run.verdict = verdict;
         if run.is_baseline {
@@ -253,23 +251,21 @@ impl Parts<'_> {
             let Tested { violations, violating, .. } = run.tested;
             let verdict = std::mem::take(&mut run.verdict);
             run.verdict = Verdict { violations, violating, ..verdict }.described();
+        } else {
+            run.unseen = unseen;
         }
         run.verdict.confidence =
             verdict::confidence(&run.verdict, &run.tested, &self.findings(&runs));
-        if !run.is_baseline {
-            let tables = tables.iter().filter(|table| table.run == number).collect::<Vec<_>>();
-            run.unseen = unseen;
-            run.coverage = evidence::coverage(&tables);
-        }
-        numbered
     }
 }
 
+/// Tests without their numbers.
+fn alone<'a>(numbered: &[(usize, &'a JudgedRecord)]) -> Vec<&'a JudgedRecord> {
+    numbered.iter().map(|(_, test)| *test).collect()
+}
+
 /// What some records together come to.
-struct Summary<'a> {
-    /// Their tests, with the numbers that they have in their record.
-    numbered: Vec<(usize, &'a JudgedRecord)>,
-    tests: Vec<&'a JudgedRecord>,
+struct Summary {
     tested: Tested,
     unseen: Vec<Unseen>,
     verdict: Verdict,

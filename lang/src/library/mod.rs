@@ -23,6 +23,7 @@ use crate::source::{Source, Span};
 
 pub use crate::front::LARGEST_FILE;
 pub use collection::Collection;
+pub use nodes::STATEMENTS;
 pub use syntax::{
     Body, Case, Event, Expr, Implementation, Item, Memory, Method, Parameter, ParameterKind, Place,
     Rule, RuleKind, Sequential, Service, Shape, Statement, StatementKind,

@@ -3,17 +3,17 @@
 //! In bodies, `x.home` and `me` are numbers too: what compares them, or computes with them, depends on which
 //! node and which thread it is. So what is not known to be independent counts as dependent.
 
-use std::collections::BTreeSet;
-
 use super::Library;
 use super::syntax::{
     Case, Event, Expr, Item, Memory, Method, ParameterKind, Place, Shape, Statement, StatementKind,
 };
 
-/// Statements whose arguments are nodes.
-const TOWARDS: [&str; 3] = ["Rfence", "Poll", "GFence"];
-/// Statements whose arguments are memory, values and work ids. Others may take nodes among them.
-const WITHOUT: [&str; 6] = ["Wait", "Mfence", "CAS", "FAA", "RCAS", "RFAA"];
+/// Statements that bodies may call without an object, unless a library has methods of these names. Others may
+/// take nodes among their arguments.
+pub const STATEMENTS: [&str; 8] =
+    ["Wait", "Mfence", "CAS", "FAA", "RCAS", "RFAA", "Rfence", "Poll"];
+/// Those whose arguments are nodes; of the others, they are memory, values and work ids.
+const TOWARDS: [&str; 2] = ["Rfence", "Poll"];
 /// Numbers of objects that are the same on every node.
 const NUMBERS: [&str; 2] = ["size", "initial"];
 /// Names that depend on the thread, or on the program's nodes and threads.
@@ -38,25 +38,6 @@ impl Library {
             && self.methods.iter().all(|method| text.method(method))
             && bodies.into_iter().all(|statement| text.statement(&statement.kind))
     }
-
-    /// The names that bodies call: methods of lower libraries, and statements.
-    pub fn calls(&self) -> BTreeSet<&str> {
-        fn collect<'a>(block: &'a [Statement], found: &mut BTreeSet<&'a str>) {
-            for statement in block {
-                if let StatementKind::Call { name, .. } = &statement.kind {
-                    found.insert(name);
-                }
-                statement.kind.blocks().for_each(|block| collect(block, found));
-            }
-        }
-        let mut found = BTreeSet::new();
-        if let Some(implementation) = &self.implementation {
-            implementation.bodies.iter().for_each(|body| collect(&body.statements, &mut found));
-            let services = implementation.services.iter();
-            services.for_each(|service| collect(&service.statements, &mut found));
-        }
-        found
-    }
 }
 
 /// A text, of which each part may depend on nodes only as above. The functions say whether it does.
@@ -74,12 +55,11 @@ impl Text<'_> {
     }
 
     fn method(&self, method: &Method) -> bool {
-        let is_writer = |expr: &Expr| matches!(expr, Expr::Place(place) if self.is_attribute(place, &["writer"]));
         let mut parameters = method.parameters.iter();
         parameters.all(|parameter| {
             parameter.kind != ParameterKind::Nodes
                 && parameter.default.iter().all(|expr| self.value(expr))
-        }) && method.callers.iter().all(|expr| is_writer(expr) || self.value(expr))
+        }) && method.callers.iter().all(|expr| self.is(expr, "writer") || self.value(expr))
             && method.cases.iter().all(|case| self.case(case))
     }
 
@@ -94,7 +74,7 @@ impl Text<'_> {
 
     fn event(&self, event: &Event) -> bool {
         let is_placed = |place: &Place| self.is_near(place) || self.is_at_home(place);
-        event.node.iter().all(|node| self.is_home(node))
+        event.node.iter().all(|node| self.is(node, "home"))
             && event.reads.iter().all(|(_, place)| is_placed(place))
             && event.writes.iter().all(|(expr, place)| self.value(expr) && is_placed(place))
             && event.at.iter().all(is_placed)
@@ -121,10 +101,10 @@ impl Text<'_> {
     /// A statement, or a call of a lower library with an object.
     fn call(&self, name: &str, arguments: &[Expr]) -> bool {
         if TOWARDS.contains(&name) {
-            return arguments.iter().all(|node| self.is_home(node));
+            return arguments.iter().all(|node| self.is(node, "home"));
         }
         let has_object = arguments.iter().any(|expr| self.is_object(expr));
-        (has_object || WITHOUT.contains(&name))
+        (has_object || STATEMENTS.contains(&name))
             && arguments.iter().all(|expr| self.is_object(expr) || self.value(expr))
     }
 
@@ -179,9 +159,9 @@ impl Text<'_> {
         place.object.is_some() && named.peek().is_some() && named.all(|memory| is_it(memory))
     }
 
-    /// Whether an expression is the node of an object.
-    fn is_home(&self, expr: &Expr) -> bool {
-        matches!(expr, Expr::Place(place) if self.is_attribute(place, &["home"]))
+    /// Whether an expression is this attribute of an object.
+    fn is(&self, expr: &Expr, attribute: &str) -> bool {
+        matches!(expr, Expr::Place(place) if self.is_attribute(place, &[attribute]))
     }
 
     /// Whether a place is one of these attributes of an object, and no memory of that name.

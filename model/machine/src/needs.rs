@@ -36,50 +36,27 @@ use Needed::{
     Result, Rmw, WithoutResult,
 };
 
-impl Needed {
-    fn is(self, kind: &StmtKind) -> bool {
-        use StmtKind as S;
-        match self {
-            _ if let S::Words(words) = kind => match self {
-                Operation => true,
-                Put | RemoteWrite | WithoutResult => words.is_put,
-                Get | Result => !words.is_put,
-                _ => false,
-            },
-            // The machine moves messages by the rules of puts.
-            Put => matches!(kind, S::Put { .. } | S::AtomicWrite { .. } | S::Message { .. }),
-            WithoutResult => Put.is(kind) || matches!(kind, S::Flush { .. }),
-            RemoteWrite => matches!(
-                kind,
-                S::Put { .. }
-                    | S::AtomicWrite { .. }
-                    | S::Message { .. }
-                    | S::Rcas { .. }
-                    | S::Rfaa { .. }
-            ),
-            Operation => matches!(
-                kind,
-                S::Put { .. }
-                    | S::AtomicWrite { .. }
-                    | S::Flush { .. }
-                    | S::Message { .. }
-                    | S::Get { .. }
-                    | S::Rcas { .. }
-                    | S::Rfaa { .. }
-                    | S::RemoteFence(_)
-                    // Posting it waits for the CPU's writes, as posting a request does.
-                    | S::Receive { .. }
-            ),
-            Get => matches!(kind, S::Get { .. } | S::Flush { .. }),
-            Rmw => matches!(kind, S::Rcas { .. } | S::Rfaa { .. }),
-            Result => matches!(kind, S::Get { .. } | S::Rcas { .. } | S::Rfaa { .. }),
-            Completion => matches!(kind, S::Poll(_) | S::Wait(_) | S::PollReceive { .. }),
-            RemoteFence => matches!(kind, S::RemoteFence(_)),
-            CpuWrite => matches!(kind, S::Write { .. }),
-            CpuFence => matches!(kind, S::Fence),
-            CpuRmw => matches!(kind, S::Cas { .. } | S::Faa { .. } | S::Exchange { .. }),
-            Persist => matches!(kind, S::Flush { is_persistent: true, .. }),
+/// All kinds that a statement is of.
+fn kinds(kind: &StmtKind) -> &'static [Needed] {
+    use StmtKind as S;
+    match kind {
+        // The machine moves messages by the rules of puts.
+        S::Put { .. } | S::AtomicWrite { .. } | S::Message { .. } => {
+            &[Put, WithoutResult, RemoteWrite, Operation]
         }
+        S::Words(words) if words.is_put => &[Put, WithoutResult, RemoteWrite, Operation],
+        S::Get { .. } | S::Words(_) => &[Operation, Result, Get],
+        S::Rcas { .. } | S::Rfaa { .. } => &[RemoteWrite, Operation, Result, Rmw],
+        S::Flush { is_persistent: true, .. } => &[WithoutResult, Operation, Get, Persist],
+        S::Flush { .. } => &[WithoutResult, Operation, Get],
+        S::RemoteFence(_) => &[Operation, RemoteFence],
+        // Posting it waits for the CPU's writes, as posting a request does.
+        S::Receive { .. } => &[Operation],
+        S::Poll(_) | S::Wait(_) | S::PollReceive { .. } => &[Completion],
+        S::Write { .. } => &[CpuWrite],
+        S::Fence => &[CpuFence],
+        S::Cas { .. } | S::Faa { .. } | S::Exchange { .. } => &[CpuRmw],
+        _ => &[],
     }
 }
 
@@ -152,24 +129,8 @@ struct Known {
 
 /// How many statements there are of each kind, by the number of [`Needed`].
 type Counts = [usize; KINDS];
-
-const KINDS: usize = NEEDED.len();
-/// All of them: numbers of kinds are places in [`Counts`].
-const NEEDED: [Needed; 13] = [
-    Put,
-    WithoutResult,
-    RemoteWrite,
-    Operation,
-    Result,
-    Get,
-    Rmw,
-    Completion,
-    RemoteFence,
-    CpuWrite,
-    CpuFence,
-    CpuRmw,
-    Persist,
-];
+/// The last kind is the one with the largest number.
+const KINDS: usize = Persist as usize + 1;
 
 impl Contents {
     /// What a test without library calls has.
@@ -222,8 +183,8 @@ fn count(block: &[Stmt], times: usize, counts: &mut Counts) {
             kind => {
                 // Its data and the completion of its receive are two writes.
                 let writes = 1 + usize::from(matches!(kind, StmtKind::Message { .. }));
-                for needed in NEEDED.into_iter().filter(|needed| needed.is(kind)) {
-                    counts[needed as usize] += writes * times;
+                for needed in kinds(kind) {
+                    counts[*needed as usize] += writes * times;
                 }
             }
         }

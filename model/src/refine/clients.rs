@@ -111,37 +111,22 @@ pub fn clients(
     families: &[Bounds],
     most: usize,
 ) -> Result<Vec<Client>, TooMany> {
-    let mut found = Collected { seen: FxHashSet::default(), kept: Some(Vec::new()), most };
-    found.all(library, families)?;
-    let mut all = found.kept.unwrap_or_default();
-    all.sort_by_key(|client| {
+    let mut found = Collected { seen: FxHashSet::default(), clients: Vec::new(), most };
+    families.iter().try_for_each(|bounds| family(library, bounds, &mut found))?;
+    found.clients.sort_by_key(|client| {
         let active = client.threads.iter().filter(|(_, ops)| !ops.is_empty()).count();
         (client.size(), active)
     });
-    Ok(all)
+    Ok(found.clients)
 }
 
 /// Clients that are being collected.
 struct Collected {
-    /// One of each group of symmetric ones.
+    /// One key of each.
     seen: FxHashSet<Key>,
-    /// The clients, if they are not only counted.
-    kept: Option<Vec<Client>>,
+    clients: Vec<Client>,
     /// How many there may be.
     most: usize,
-}
-
-impl Collected {
-    fn all(&mut self, library: &Library, families: &[Bounds]) -> Result<(), TooMany> {
-        families.iter().try_for_each(|bounds| family(library, bounds, self))
-    }
-}
-
-/// Whether there are at most so many clients. Most families that are tried are too large, and to count is
-/// quicker than to make clients that are dropped.
-fn are_few(library: &Library, families: &[Bounds], most: usize) -> bool {
-    let mut found = Collected { seen: FxHashSet::default(), kept: None, most };
-    found.all(library, families).is_ok()
 }
 
 /// The most clients that default bounds make.
@@ -170,8 +155,12 @@ pub fn by_default(asked: Bounds, library: &Library) -> Result<(Vec<Bounds>, Vec<
     }
     tried.push(without.families(library));
     tried.extend((2..=4).rev().map(|size| Bounds { size, ..without }.families(library)));
-    let few = tried.into_iter().find(|families| are_few(library, families, MOST_BY_DEFAULT));
-    let families = few.unwrap_or_else(|| asked.families(library));
+    for families in tried {
+        if let Ok(all) = clients(library, &families, MOST_BY_DEFAULT) {
+            return Ok((families, all));
+        }
+    }
+    let families = asked.families(library);
     clients(library, &families, MOST).map(|all| (families, all))
 }
 
@@ -248,10 +237,10 @@ impl Frame<'_> {
         let thread = chosen.len();
         if thread == sequences.len() {
             if self.is_sensible(chosen) && found.seen.insert(self.key(chosen)) {
-                if found.seen.len() > found.most {
+                if found.clients.len() >= found.most {
                     return Err(TooMany);
                 }
-                found.kept.iter_mut().for_each(|kept| kept.push(self.client(chosen)));
+                found.clients.push(self.client(chosen));
             }
             return Ok(());
         }

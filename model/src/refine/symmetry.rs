@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use compiler::library::Libraries;
 use lang::cat::model::{Base, Model};
-use lang::library::{Library, Method, ParameterKind};
+use lang::library::{Library, STATEMENTS};
 
 use super::Refinement;
 use crate::library::mentions;
@@ -36,16 +36,21 @@ impl Refinement {
         // Histories are of threads that read each other's clocks.
         let is_sequential = used.iter().any(|library| library.sequential.is_some());
         let goes_home = used.iter().all(|library| library.goes_home_only());
-        match is_blind && !is_sequential && goes_home {
+        // Bodies that call statements mean these, if no library has such methods without an object. A base
+        // library has the statements of models for methods.
+        let has_statement = |library: &Library| {
+            let mut methods = STATEMENTS.iter().filter_map(|name| library.method(name));
+            library.base.is_none() && methods.any(|(_, method)| !method.has_object())
+        };
+        let has_own = self.libraries.all.iter().any(|library| has_statement(library));
+        match is_blind && !is_sequential && goes_home && !has_own {
             true => Symmetry::Places,
             false => Symmetry::Names,
         }
     }
 }
 
-/// A library, those that its implementation may use, and so on: by the classes of its objects, and by what
-/// its bodies call without an object, whoever has a method of that name. A base library has the statements of
-/// models for methods, and bodies that call these mean the statements.
+/// A library, those whose objects its implementation has, and so on.
 fn used<'a>(library: &'a Library, libraries: &'a Libraries) -> Vec<&'a Library> {
     let mut found = vec![library];
     let mut known = BTreeSet::from([library.name.as_str()]);
@@ -54,20 +59,12 @@ fn used<'a>(library: &'a Library, libraries: &'a Libraries) -> Vec<&'a Library> 
         next += 1;
         let memory = library.implementation.iter().flat_map(|of_it| &of_it.memory);
         let classes: Vec<&String> = memory.filter_map(|memory| memory.object.as_ref()).collect();
-        let calls = library.calls();
         for other in libraries.all.iter() {
-            let has_call =
-                |call: &&str| other.method(call).is_some_and(|(_, method)| !takes_object(method));
-            let is_used = other.classes.iter().any(|class| classes.contains(&class))
-                || calls.iter().any(has_call);
-            if is_used && other.base.is_none() && known.insert(&other.name) {
+            let is_used = other.classes.iter().any(|class| classes.contains(&class));
+            if is_used && known.insert(&other.name) {
                 found.push(other);
             }
         }
     }
     found
-}
-
-fn takes_object(method: &Method) -> bool {
-    method.parameters.iter().any(|parameter| matches!(parameter.kind, ParameterKind::Object(_)))
 }

@@ -120,7 +120,6 @@ impl Record {
         let mut complete = begin + first.len();
         for (((index, line), parsed), digest) in (1..).zip(lines).zip(parsed).zip(digests) {
             let start = complete + 1;
-            record.digest = digest.before;
             match parsed {
                 Ok(Line::Test { test, unknown, is_changed }) => {
                     oddities.fields.extend(unknown);
@@ -142,7 +141,7 @@ impl Record {
                 }
                 Err(error) => return Err(ReadError::Line(index + 1, error.to_string())),
             }
-            record.digest = digest.with;
+            record.digest = digest;
             complete = start + line.len();
         }
         // What a later line replaces was marked by its emptied name.
@@ -233,22 +232,15 @@ fn in_line(error: &serde_json::Error) -> String {
     }
 }
 
-/// The digests of all lines before a line, and of these with it.
-struct Digests {
-    before: Digest,
-    with: Digest,
-}
-
-/// Those of each line after the first.
-fn digests(first: &[u8], lines: &[&[u8]]) -> Vec<Digests> {
+/// For each line after the first, the digest of all up to it.
+fn digests(first: &[u8], lines: &[&[u8]]) -> Vec<Digest> {
     let mut all = Digest::default();
     all.line(first);
-    let of = |line: &&[u8]| {
-        let before = all.clone();
+    let with = |line: &&[u8]| {
         all.line(line);
-        Digests { before, with: all.clone() }
+        all.clone()
     };
-    lines.iter().map(of).collect()
+    lines.iter().map(with).collect()
 }
 
 /// The header, and the fields that this version does not know.
@@ -378,13 +370,6 @@ impl std::fmt::Display for LineError {
     }
 }
 
-impl Line {
-    fn test(test: TestRecord, unknown: Vec<String>) -> Self {
-        let is_changed = test.program_hash != hash_text(&test.program);
-        Self::Test { test: Box::new(test), unknown, is_changed }
-    }
-}
-
 fn parse_line(line: &[u8]) -> Result<Line, LineError> {
     let wrong = |message: String| LineError::Wrong(message);
     let json: Json = serde_json::from_slice(line).map_err(|error| match error.classify() {
@@ -399,7 +384,8 @@ fn parse_line(line: &[u8]) -> Result<Line, LineError> {
             if test.test.is_empty() {
                 return Err(wrong("expected a name of a test, found an empty one".to_owned()));
             }
-            Ok(Line::test(test, unknown))
+            let is_changed = test.program_hash != hash_text(&test.program);
+            Ok(Line::Test { test: Box::new(test), unknown, is_changed })
         }
         Some("end") => Ok(Line::End(EndLine::new(&json))),
         Some(other) => Ok(Line::Unknown(other.to_owned())),

@@ -28,10 +28,8 @@ pub fn mutants(source: &Source, tests: &[&JudgedRecord], request: &Request<'_>) 
     if tests.is_empty() {
         return None;
     }
-    let with_contents =
-        |test: &JudgedRecord| may_break(test).then(|| Contents::of(test.runnable()));
-    let contents: Vec<Option<Contents>> =
-        tests.par_iter().map(|test| with_contents(test)).collect();
+    let contents = |test: &&JudgedRecord| may_break(test).then(|| Contents::of(test.runnable()));
+    let contents: Vec<Option<Contents>> = tests.par_iter().map(contents).collect();
     // With very many tests, time is better spent on judging them.
     let budget = if tests.len() > 1000 { request.mutant_budget / 4 } else { request.mutant_budget };
     let trial = Trial { iterations, seed: header.seed, budget };
@@ -89,10 +87,9 @@ impl Trial {
         contents: &[Option<Contents>],
     ) -> Mutant {
         let is_concerned = |contents: &Contents| info.fault.concerns(contents);
-        let tests: Vec<&JudgedRecord> = (tests.iter().zip(contents))
-            .filter(|(_, contents)| contents.as_ref().is_some_and(is_concerned))
-            .map(|(test, _)| *test)
-            .collect();
+        let all = tests.iter().zip(contents);
+        let tests = all.filter(|(_, contents)| contents.as_ref().is_some_and(is_concerned));
+        let tests: Vec<&JudgedRecord> = tests.map(|(test, _)| *test).collect();
         let mut mutant = Mutant {
             name: info.name.to_owned(),
             description: info.description.to_owned(),

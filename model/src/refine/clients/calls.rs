@@ -20,8 +20,7 @@ impl Frame<'_> {
                 nodes: None,
             };
             let mut partial = vec![empty];
-            let has_object =
-                method.parameters.iter().any(|p| matches!(p.kind, ParameterKind::Object(_)));
+            let has_object = method.has_object();
             for (index, parameter) in method.parameters.iter().enumerate() {
                 let is_own = self.is_own_location(&method.name, index);
                 let all = partial.into_iter();
