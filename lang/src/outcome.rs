@@ -1,5 +1,7 @@
 //! Outcomes: what a test shows when it has run, and conditions on them.
 
+use std::collections::BTreeSet;
+
 use serde::{Serialize, Serializer};
 
 use crate::program::{BinaryOp, LARGEST_WORD, LocationId, NodeId, RegisterId};
@@ -196,6 +198,28 @@ impl Condition {
             }
             Self::And(all) => all.iter().flat_map(Self::fixed).collect(),
             _ => Vec::new(),
+        }
+    }
+
+    /// The observables that it is about, by their indices.
+    pub fn named(&self) -> BTreeSet<usize> {
+        let mut found = BTreeSet::new();
+        self.add_named(&mut found);
+        found
+    }
+
+    fn add_named(&self, found: &mut BTreeSet<usize>) {
+        match self {
+            Self::Constant(_) => {}
+            Self::Compare(_, left, right) => {
+                for operand in [left, right] {
+                    operand.each_observable(&mut |index| {
+                        found.insert(index);
+                    });
+                }
+            }
+            Self::And(all) | Self::Or(all) => all.iter().for_each(|inner| inner.add_named(found)),
+            Self::Not(inner) => inner.add_named(found),
         }
     }
 

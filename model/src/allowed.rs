@@ -11,7 +11,7 @@ use lang::cat::model::{Base, Model};
 use lang::diagnostic::{Code, Diagnostic};
 use lang::library::notation::{self, shown};
 use lang::limits::{Limits, Reached};
-use lang::outcome::{Outcome, Value};
+use lang::outcome::{Condition, Outcome, Value};
 use lang::program::{Object, Towards};
 use lang::source::Span;
 use skeleton::{self, Misuse, Skeleton};
@@ -142,11 +142,24 @@ impl<'a> Question<'a> {
         options: &Options,
         keep: impl Fn(usize) -> bool,
     ) -> Result<Session<'_>, Refused> {
+        self.session_about(Vec::new(), options, keep)
+    }
+
+    /// The same, and the session can be asked for outcomes that meet the conditions.
+    ///
+    /// # Errors
+    /// As [`Question::session`].
+    pub fn session_about(
+        &self,
+        conditions: Vec<Condition>,
+        options: &Options,
+        keep: impl Fn(usize) -> bool,
+    ) -> Result<Session<'_>, Refused> {
         let solver = (options.solver, &options.limits);
-        let observables = &self.test.observables;
-        let made = options.limits.within(|| {
-            Session::new(&self.skeleton, &self.model, &self.plan, observables, solver, keep)
-        });
+        let shown = (self.test.observables.as_slice(), conditions);
+        let made = options
+            .limits
+            .within(|| Session::new(&self.skeleton, &self.model, &self.plan, shown, solver, keep));
         self.made(made)
     }
 

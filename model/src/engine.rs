@@ -24,7 +24,7 @@ use crate::explain::{Explanation, Reason, explain};
 use crate::machine::{self, Ending, Trial};
 use crate::sequential;
 use crate::smt::solver::SolverKind;
-use crate::verdict::{self, Answered, Checked, Verdict};
+use crate::verdict::{self, Answered, Needs};
 
 /// Which engine computes outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +50,8 @@ pub(crate) const STATES_OF_AUTO: u64 = 1_000_000;
 /// How many states are explored at most before smt is asked, or to know whether all executions end: up to
 /// 0.1 s.
 const FEW_STATES: u64 = 20_000;
+/// The same if only verdicts are asked about: one solver question takes smt about as long.
+const STATES_OF_VERDICTS: u64 = 200;
 /// How many bytes these may take: those of long programs are large, and take as much longer.
 const FEW_BYTES: usize = 16 << 20;
 /// So many outcomes in these states, and all outcomes take smt longer than all states take the machine: an
@@ -265,7 +267,7 @@ pub struct Verdicts {
     pub by: Engine,
 }
 
-/// Asks about verdicts alone: explore where it soon knows all outcomes, and else smt.
+/// Asks about verdicts alone: explore where it soon knows enough outcomes, and else smt.
 ///
 /// # Errors
 /// See [`Refusal`].
@@ -285,24 +287,44 @@ pub fn verdicts(
         let answered = Answered::of(test, own, &found.allowed);
         return Ok(Verdicts { answered, misuses: found.allowed.misuses, by: found.by });
     }
-    let soon = if request.engine == Engine::Auto { quickly(test, model, request) } else { None };
-    if let Some(found) = soon.as_ref().filter(|found| found.allowed.complete.is_some()) {
-        let answered = Answered::of(test, own, &found.allowed);
-        return Ok(Verdicts { answered, misuses: Vec::new(), by: found.by });
+    if let Some(found) = settled_soon(test, (model, own), request) {
+        return Ok(found);
     }
     let options = request.options();
     let asking = Question::of(test, model).libraries(request.libraries());
     let question = asking.options(&options).question()?;
     let mut answered = verdict::ask(&question, own, &options)?;
-    let is_unknown = |checked: &Checked| checked.verdict == Verdict::Unknown;
     let mut by = Engine::Smt;
-    if request.engine.explores_loops() && answered.checked.iter().any(is_unknown) {
-        let (found, _) = axioms(test, model, request, soon)?;
+    if request.engine.explores_loops() && answered.has_unknown() {
+        let (found, _) = axioms(test, model, request, None)?;
         answered = Answered::of(test, own, &found.allowed);
         by = found.by;
     }
     let misuses = question.misuses(&options)?;
     Ok(Verdicts { answered, misuses, by })
+}
+
+/// The verdicts, if the machine soon settles all. One outcome may do that.
+fn settled_soon(
+    test: &Test,
+    (model, own): (&Model, (&str, bool)),
+    request: &Request<'_>,
+) -> Option<Verdicts> {
+    if request.engine != Engine::Auto {
+        return None;
+    }
+    let needs = verdict::needs(test, own);
+    let states = match needs {
+        // The machine only says whether it can run the test.
+        Needs::Nothing => 1,
+        Needs::Answers => STATES_OF_VERDICTS,
+        Needs::AllOutcomes => FEW_STATES,
+    };
+    let found = quickly(test, model, request, states)?;
+    let answered = Answered::of(test, own, &found.allowed);
+    let is_settled = needs != Needs::AllOutcomes && !answered.has_unknown();
+    let is_enough = is_settled || found.allowed.complete.is_some();
+    is_enough.then(|| Verdicts { answered, misuses: Vec::new(), by: found.by })
 }
 
 /// Explains outcomes. Where a loop may exceed its bound, what the machine knows counts too, as in [`ask`].
@@ -403,10 +425,10 @@ fn is_asked_first(test: &Test, model: &Model) -> bool {
     !may_misuse && is_shipped(model)
 }
 
-/// What the machine shows in few states.
-fn quickly(test: &Test, model: &Model, request: &Request<'_>) -> Option<Found> {
+/// What the machine shows in so many states at most.
+fn quickly(test: &Test, model: &Model, request: &Request<'_>, states: u64) -> Option<Found> {
     let limits = request.machine_limits();
-    let (states, memory) = (limits.states.min(FEW_STATES), limits.memory.min(FEW_BYTES));
+    let (states, memory) = (limits.states.min(states), limits.memory.min(FEW_BYTES));
     let ask = || explore(test, model, request, machine::Limits { states, memory, ..limits });
     is_asked_first(test, model).then(ask)?.ok()
 }
@@ -426,7 +448,9 @@ fn ending(test: &Test, model: &Model, request: &Request<'_>, soon: Option<Found>
     if !machine::may_wait(&test.program) {
         return Ending::Always;
     }
-    soon.or_else(|| quickly(test, model, request)).map(|found| found.ending).unwrap_or_default()
+    soon.or_else(|| quickly(test, model, request, FEW_STATES))
+        .map(|found| found.ending)
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -22,7 +22,6 @@ use lang::outcome::{Asked, Condition};
 use lang::source::Span;
 
 use crate::allowed::{Allowed, Options, Question};
-use crate::asked;
 use crate::asking::Refused;
 use crate::bound::Complete;
 use crate::check::{broken_axioms, well_formed};
@@ -217,10 +216,12 @@ fn misused(
     if question.skeleton.misuses.is_empty() {
         return Ok(None);
     }
-    let mut session = question.session(options, |_| consistent)?;
+    let conditions = vec![asked.condition.clone()];
+    let mut session = question.session_about(conditions, options, |_| consistent)?;
+    let meeting = session.meeting(0);
     for (index, assumptions) in session.misusing().into_iter().enumerate() {
-        let found = asked::one(&mut session, &asked.condition, &assumptions);
-        if let Found::Execution(_) = found {
+        let assumptions = [&assumptions[..], &[meeting]].concat();
+        if let Found::Execution(_) = session.find(&assumptions) {
             return Ok(Some(Reason::Misused(Box::new(question.misuse(index)))));
         }
     }
@@ -250,10 +251,9 @@ fn find(
     options: &Options,
     condition: &Condition,
 ) -> Result<Search, Refused> {
-    let mut session = question.session(options, |_| true)?;
-    let counted = session.counted();
-    let answer = asked::one(&mut session, condition, &counted);
-    Ok(match answer {
+    let mut session = question.session_about(vec![condition.clone()], options, |_| true)?;
+    let assumptions = [session.counted(), vec![session.meeting(0)]].concat();
+    Ok(match session.find(&assumptions) {
         Found::Execution(execution) => Search::Found(*execution),
         Found::Nothing => match question.loops(options)?.proof() {
             Ok(proof) => Search::Nothing(proof),

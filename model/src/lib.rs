@@ -5,7 +5,6 @@
 extern crate self as model;
 
 pub mod allowed;
-pub mod asked;
 pub mod asking;
 pub mod bound;
 pub mod changes;

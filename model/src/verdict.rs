@@ -4,7 +4,6 @@ use lang::Test;
 use lang::outcome::{Asked, Claim, Condition, Expectation, Observable, Outcome, Value};
 
 use crate::allowed::{Allowed, Options, Question};
-use crate::asked::{cases, of_cases};
 use crate::asking::Refused;
 use crate::bound::Complete;
 use crate::smt::Found;
@@ -166,9 +165,14 @@ impl Answered {
     /// The results that follow from a set of outcomes.
     pub fn of(test: &Test, (model, is_own): (&str, bool), allowed: &Allowed) -> Self {
         let checked = check(test, model, is_own, allowed);
-        let is_unknown = |checked: &Checked| checked.verdict == Verdict::Unknown;
-        let reason = allowed.reason.clone().filter(|_| checked.iter().any(is_unknown));
-        Self { checked, is_endless: allowed.is_endless(), reason }
+        let all = Self { checked, is_endless: allowed.is_endless(), reason: None };
+        let reason = allowed.reason.clone().filter(|_| all.has_unknown());
+        Self { reason, ..all }
+    }
+
+    /// Whether the result of some line is unknown.
+    pub fn has_unknown(&self) -> bool {
+        self.checked.iter().any(|checked| checked.verdict == Verdict::Unknown)
     }
 }
 
@@ -184,27 +188,24 @@ pub fn ask(
     options: &Options,
 ) -> Result<Answered, Refused> {
     let test: &Test = &question.test;
-    let claims = || test.expectations.iter().filter(|claim| applies(test, claim, model, is_own));
-    let needs_all = |expectation: &Expectation| {
-        expectation.is_question || matches!(expectation.claim, Claim::Exactly { .. })
-    };
-    if claims().any(needs_all) {
+    if needs(test, (model, is_own)) == Needs::AllOutcomes {
         return by_outcomes(question, (model, is_own), options);
     }
-    let mut session = question.session(options, |_| true)?;
+    let (mut claims, mut conditions) = (Vec::new(), Vec::new());
+    for claim in test.expectations.iter().filter(|claim| applies(test, claim, model, is_own)) {
+        let (expected, looked_for) = looked_for(&claim.claim);
+        let Some((condition, wanted)) = looked_for else { continue };
+        let condition = condition.clone();
+        conditions.push(if wanted { condition } else { Condition::Not(Box::new(condition)) });
+        claims.push((claim, expected, wanted));
+    }
+    let mut session = question.session_about(conditions, options, |_| true)?;
     // Loops are checked only if a verdict needs it.
     let mut loops = None;
     let (mut checked, mut reason) = (Vec::new(), None);
-    for expectation in claims() {
-        let (expected, looked_for) = looked_for(&expectation.claim);
-        let Some((condition, wanted)) = looked_for else { continue };
-        let condition =
-            if wanted { condition } else { &Condition::Not(Box::new(condition.clone())) };
-        let Some(cases) = cases(&session, condition) else {
-            return by_outcomes(question, (model, is_own), options);
-        };
-        let counted = session.counted();
-        let found = match of_cases(&mut session, &cases, &counted) {
+    for (index, (claim, expected, wanted)) in claims.into_iter().enumerate() {
+        let assumptions = [session.counted(), vec![session.meeting(index)]].concat();
+        let found = match session.find(&assumptions) {
             Found::Execution(_) => Ok(Search::Found),
             Found::Unknown => Err(session.why_unknown()),
             Found::Nothing => {
@@ -219,8 +220,7 @@ pub fn ask(
             reason.get_or_insert(why);
             Search::Unknown
         });
-        let verdict = answer(wanted, found);
-        let condition = expectation.text.clone();
+        let (condition, verdict) = (claim.text.clone(), answer(wanted, found));
         checked.push(Checked { condition, expected, verdict, seen: None });
     }
     // An allowed outcome proves that some execution ends. Without a proof about loops, nothing is forbidden.
@@ -234,6 +234,26 @@ pub fn ask(
         checked = checked.into_iter().map(Checked::of_endless).collect();
     }
     Ok(Answered { checked, is_endless, reason })
+}
+
+/// What is needed to check claims.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Needs {
+    Nothing,
+    /// For each claim, an outcome or a proof.
+    Answers,
+    AllOutcomes,
+}
+
+/// What the claims of a test need that apply to a model.
+pub(crate) fn needs(test: &Test, (model, is_own): (&str, bool)) -> Needs {
+    let claims = test.expectations.iter().filter(|claim| applies(test, claim, model, is_own));
+    let need = |claim: &Expectation| match claim.claim {
+        Claim::Exactly { .. } => Needs::AllOutcomes,
+        _ if claim.is_question => Needs::AllOutcomes,
+        _ => Needs::Answers,
+    };
+    claims.map(need).max_by_key(|needs| *needs as u8).unwrap_or(Needs::Nothing)
 }
 
 fn by_outcomes(

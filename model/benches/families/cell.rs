@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 use lang::Test;
 use lang::cat::model::Model;
 use lang::limits::Limits;
+use lang::outcome::{Claim, Condition, Expectation, Operand, Outcome};
+use lang::program::BinaryOp;
+use lang::source::Span;
 use model::allowed::{Options, Question};
 use model::engine::{self, Request};
 use model::machine::{self, Variant};
@@ -33,18 +36,21 @@ pub enum Engine {
     Explore,
     /// All outcomes, as if nobody names an engine.
     Auto,
+    /// Whether an outcome is allowed, and whether another one is, as if nobody names an engine.
+    Verdicts,
     /// How many executions are consistent: every choice of the model counts.
     Count,
 }
 
 impl Engine {
-    const ALL: [Self; 4] = [Self::Smt, Self::Explore, Self::Auto, Self::Count];
+    const ALL: [Self; 5] = [Self::Smt, Self::Explore, Self::Auto, Self::Verdicts, Self::Count];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Smt => "smt",
             Self::Explore => "explore",
             Self::Auto => "auto",
+            Self::Verdicts => "auto, verdicts only",
             Self::Count => "count",
         }
     }
@@ -107,9 +113,12 @@ pub fn answer(engine: &str, limit: &str) {
     let limit = Duration::from_secs(limit.parse().expect("seconds"));
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text).expect("a program");
-    let (test, name) = programs::load(&text);
+    let (mut test, name) = programs::load(&text);
     let model = models::load_shipped(name).expect("a shipped model");
     let model = model.unwrap_or_else(|_| panic!("a model without errors")).model;
+    if engine == Engine::Verdicts {
+        claim(&mut test, &model);
+    }
     let began = Instant::now();
     let mut times = Vec::new();
     let mut last = (0, false);
@@ -135,6 +144,13 @@ fn once(engine: Engine, limit: Duration, test: &Test, model: &Model, name: &str)
         let explored = machine::explore(test, variant, limits).expect("the machine runs it");
         return (explored.outcomes.len() as u64, explored.complete);
     }
+    if engine == Engine::Verdicts {
+        let request = Request { limits, ..Request::default() };
+        let found = engine::verdicts(test, (model, true), &request);
+        let found = found.expect("the model defines the test").answered;
+        assert!(found.checked.iter().all(|checked| checked.holds() != Some(false)), "wrong");
+        return (found.checked.len() as u64, !found.has_unknown());
+    }
     if engine == Engine::Auto {
         let found = engine::ask(test, model, &Request { limits, ..Request::default() });
         let allowed = found.expect("the model defines the test").allowed;
@@ -155,6 +171,35 @@ fn once(engine: Engine, limit: Duration, test: &Test, model: &Model, name: &str)
         Next::OtherExecution
     });
     (executions, answer == Answer::Unsatisfiable)
+}
+
+/// Adds two claims: that an outcome of the test is allowed, and that one is not whose values others have.
+fn claim(test: &mut Test, model: &Model) {
+    let found = engine::ask(test, model, &Request::default());
+    let outcomes = Vec::from_iter(found.expect("the model defines the test").allowed.outcomes);
+    let mixed = |step: usize| {
+        let value = |at: usize| outcomes[(at + 1) * step % outcomes.len()].0[at];
+        Outcome((0..test.observables.len()).map(value).collect())
+    };
+    let others = (1..=10 * outcomes.len()).map(mixed);
+    let missing = others.into_iter().find(|one| outcomes.binary_search(one).is_err());
+    let shown = outcomes[outcomes.len() / 2].clone();
+    let is = |outcome: Outcome| {
+        let values = outcome.0.into_iter().enumerate();
+        let compare = |(index, value)| {
+            let [left, right] = [Operand::Observable(index), Operand::Value(value)];
+            Condition::Compare(BinaryOp::Equal, left, right)
+        };
+        Condition::And(values.map(compare).collect())
+    };
+    let claims = [Some(Claim::Allowed(is(shown))), missing.map(is).map(Claim::Forbidden)];
+    test.expectations = Vec::from_iter(claims.into_iter().flatten().map(|claim| Expectation {
+        model: None,
+        claim,
+        is_question: false,
+        text: String::new(),
+        span: Span::default(),
+    }));
 }
 
 /// The most memory that this process took, in KiB.

@@ -4,10 +4,18 @@ use std::time::Duration;
 
 /// A program of a family, as far as it is known.
 pub struct Point {
+    pub events: u64,
     pub outcomes: Option<u64>,
     pub executions: Option<u64>,
     pub smt: Option<Duration>,
     pub explore: Option<Duration>,
+}
+
+impl Point {
+    /// What all outcomes together are about: each says something of all events.
+    pub fn shown(&self) -> Option<u64> {
+        Some(self.outcomes? * self.events)
+    }
 }
 
 /// The slope of the line through log(time) against log(size) by least squares; `-` where fewer than three

@@ -2,11 +2,12 @@
 //! and the free choices of the model's orders. The formula does not contain the axioms; [`super::theory`]
 //! checks them.
 
+mod conditions;
 mod orders;
 mod polls;
 pub mod values;
 
-use lang::outcome::{Observable, Outcome, Value};
+use lang::outcome::{Condition, Observable, Outcome, Value};
 use rustc_hash::FxHashMap;
 use skeleton::{EventId, Skeleton};
 
@@ -32,6 +33,8 @@ pub struct Encoding {
     pub cnf: Cnf,
     /// The possible final values of each observable.
     pub observables: Vec<Domain>,
+    /// For each condition that is asked about: true iff the outcome meets it.
+    pub conditions: Vec<Lit>,
     /// True iff some loop is left by the bound.
     pub exceeded: Lit,
     /// For each misuse of the skeleton: true iff it happens.
@@ -99,14 +102,15 @@ pub struct Known {
 }
 
 impl Encoding {
-    /// Encodes a skeleton with the orders of a model. Domains must list the `extra` values.
+    /// Encodes a skeleton with the orders of a model. Domains must list the `extra` values. Conditions are
+    /// about the observables, by their indices.
     ///
     /// # Errors
     /// See [`EncodeError`].
     pub fn new(
         skeleton: &Skeleton,
         plan: &Plan,
-        observables: &[Observable],
+        (observables, conditions): (&[Observable], &[Condition]),
         extra: &Extra,
         known: &Known,
     ) -> Result<Self, EncodeError> {
@@ -134,10 +138,12 @@ impl Encoding {
         let misused: Vec<Lit> =
             skeleton.misuses.iter().map(|misuse| encoder.values.guard(misuse.guard)).collect();
         let any_misuse = encoder.cnf.or_all(&misused);
-        let observables = observables
+        let observables: Vec<Domain> = observables
             .iter()
             .map(|observable| encoder.observable(observable.what, order.as_ref(), &executed))
             .collect::<Result<_, _>>()?;
+        let conditions = conditions.iter().map(|one| encoder.condition(one, &observables));
+        let conditions = conditions.collect();
         let size = skeleton.events.len();
         let none = Relation::empty(size);
         let pairs = [(&none, &encoder.values.reads_from), (&none, &polls_from)].into_iter();
@@ -146,6 +152,7 @@ impl Encoding {
         Ok(Self {
             cnf: encoder.cnf,
             observables,
+            conditions,
             exceeded,
             misused,
             any_misuse,

@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 
 use lang::cat::model::{AxiomKind, Model};
 use lang::limits::{Limits, Reached};
-use lang::outcome::{Observable, Outcome, Value};
+use lang::outcome::{Condition, Observable, Outcome};
 use rustc_hash::FxHashSet;
 use skeleton::{EventId, Skeleton};
 
@@ -45,6 +45,7 @@ pub struct Session<'a> {
     kind: SolverKind,
     limits: Limits,
     shown: &'a [Observable],
+    conditions: Vec<Condition>,
     /// Values that the encoding must list in domains, because an execution needed them and they were missing.
     extra: Extra,
     known: Known,
@@ -90,6 +91,7 @@ pub enum Next {
 impl<'a> Session<'a> {
     /// Starts a session with those axioms of the model for which `keep(index)` is true.
     /// `keep(number of axioms)` says whether the model also decides which reads and writes are undefined (⊤).
+    /// Executions show the observables, and can be asked for by the conditions.
     ///
     /// # Errors
     /// See [`EncodeError`].
@@ -97,11 +99,11 @@ impl<'a> Session<'a> {
         skeleton: &'a Skeleton,
         model: &Model,
         plan: &'a Plan,
-        observables: &'a [Observable],
+        (observables, conditions): (&'a [Observable], Vec<Condition>),
         solver: (SolverKind, &Limits),
         keep: impl Fn(usize) -> bool,
     ) -> Result<Self, EncodeError> {
-        Self::start((skeleton, plan, observables), model, solver, keep, false)
+        Self::start((skeleton, plan), model, (observables, conditions), solver, keep, false)
     }
 
     /// Starts a session about executions that reach the bound on loops. `prefixes` is a skeleton of prefixes.
@@ -115,12 +117,13 @@ impl<'a> Session<'a> {
         solver: (SolverKind, &Limits),
         keep: impl Fn(usize) -> bool,
     ) -> Result<Self, EncodeError> {
-        Self::start((prefixes, plan, &[]), model, solver, keep, true)
+        Self::start((prefixes, plan), model, (&[], Vec::new()), solver, keep, true)
     }
 
     fn start(
-        (skeleton, plan, observables): (&'a Skeleton, &'a Plan, &'a [Observable]),
+        (skeleton, plan): (&'a Skeleton, &'a Plan),
         model: &Model,
+        (shown, conditions): (&'a [Observable], Vec<Condition>),
         (kind, limits): (SolverKind, &Limits),
         keep: impl Fn(usize) -> bool,
         is_beyond: bool,
@@ -141,7 +144,7 @@ impl<'a> Session<'a> {
             undefined_writes: evaluation.members(plan.undefined_writes),
         };
         let extra = Extra::new();
-        let encoding = Encoding::new(skeleton, plan, observables, &extra, &known)?;
+        let encoding = Encoding::new(skeleton, plan, (shown, &conditions), &extra, &known)?;
         let solver = start(&encoding, kind, limits);
         let judge = Judge {
             skeleton,
@@ -162,7 +165,8 @@ impl<'a> Session<'a> {
             solver,
             kind,
             limits: limits.clone(),
-            shown: observables,
+            shown,
+            conditions,
             extra,
             known,
             incomplete: false,
@@ -214,7 +218,7 @@ impl<'a> Session<'a> {
             self.judge.encoding = Encoding::new(
                 self.judge.skeleton,
                 self.judge.plan,
-                self.shown,
+                (self.shown, &self.conditions),
                 &self.extra,
                 &self.known,
             )?;
@@ -330,20 +334,10 @@ impl<'a> Session<'a> {
         literals.map(|literal| [*literal, !self.judge.encoding.exceeded]).collect()
     }
 
-    /// The values that an observable may have. Not each of them needs to occur.
-    pub fn possible(&self, observable: usize) -> Vec<Value> {
-        let domain = &self.judge.encoding.observables[observable];
-        let numbers = domain.values.iter().map(|(word, _)| Value::of_word(*word));
-        numbers.chain(domain.undefined.map(|_| Value::Undefined)).collect()
-    }
-
-    /// The assumptions under which the observables have these values. `None` if an observable cannot have its
+    /// The assumption that the outcome meets a condition of the session, by its index. ⊤ stands for every
     /// value.
-    pub fn showing(&self, values: &[(usize, Value)]) -> Option<Vec<Lit>> {
-        let literal = |(index, wanted): &(usize, Value)| {
-            self.judge.encoding.observables[*index].showing(*wanted)
-        };
-        values.iter().map(literal).collect()
+    pub fn meeting(&self, condition: usize) -> Lit {
+        self.judge.encoding.conditions[condition]
     }
 
     /// The assumptions under which an outcome shows, where ⊤ of an execution stands for every value. `None`

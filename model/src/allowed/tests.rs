@@ -1,9 +1,11 @@
 //! Tests that excluding a known outcome excludes that outcome only.
 
+mod conditions;
+
 use std::collections::BTreeSet;
 
 use lang::Test;
-use lang::outcome::{Outcome, Value};
+use lang::outcome::{Condition, Outcome, Value};
 use lang::source::Source;
 
 use crate::allowed::{Options, Question};
@@ -25,13 +27,24 @@ const CONFLICT: &str = "litmus t\ndialect corerma\nmodel corerma\n
 
 /// Asks about a program under a model.
 fn in_session<T>(text: &str, model: &str, ask: impl FnOnce(&mut Session<'_>) -> T) -> T {
+    in_session_about(Vec::new(), text, model, ask)
+}
+
+/// The same, in a session that can be asked about conditions.
+fn in_session_about<T>(
+    conditions: Vec<Condition>,
+    text: &str,
+    model: &str,
+    ask: impl FnOnce(&mut Session<'_>) -> T,
+) -> T {
     let libraries = crate::library::shipped();
     let (test, errors) = lang::litmus::load_with(&Source::new("t", text), libraries.words());
     let test: Test = test.unwrap_or_else(|| panic!("{errors:?}"));
     let loaded = crate::models::loaded(model).expect("it is shipped");
     let question =
         Question::of(&test, &loaded.model).libraries(libraries).question().expect("it fits");
-    ask(&mut question.session(&Options::default(), |_| true).expect("it is encoded"))
+    let session = question.session_about(conditions, &Options::default(), |_| true);
+    ask(&mut session.expect("it is encoded"))
 }
 
 /// The outcomes that a program still has under a model after some known outcomes are excluded.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::bound::Complete;
+use crate::verdict::Verdict;
 use lang::outcome::Value;
 
 fn found(values: &[u64], complete: bool) -> Result<Found, Refusal> {
@@ -95,6 +96,39 @@ fn the_machine_goes_on_where_it_shows_an_outcome_in_each_state() {
     assert!(late.allowed.complete.is_some());
     let four = asked(&reads(4), "tso", few(1000));
     assert_eq!((four.by, four.allowed.outcomes.len()), (Engine::Smt, 4900));
+}
+
+/// Verdicts alone do not wait for all outcomes, unless they are counted.
+#[test]
+fn verdicts_need_few_states_or_one_question() {
+    let of = |claims: &str, states| {
+        let text = format!("{}\n{claims}\n", reads(4));
+        let (test, wrong) = lang::litmus::load(&lang::source::Source::new("t.litmus", text));
+        let test = test.unwrap_or_else(|| panic!("{wrong:?}"));
+        let model = crate::models::load_shipped("tso").unwrap().unwrap().model;
+        let request = Request { max_states: states, ..Request::default() };
+        verdicts(&test, (&model, false), &request).unwrap()
+    };
+    let all = |found: &Verdicts| -> Vec<Verdict> {
+        found.answered.checked.iter().map(|checked| checked.verdict).collect()
+    };
+    let (shown, hidden) = ("(a0, b3) = (1, 4) ✓", "(a0, a1) = (2, 1) ✗");
+    let found = of(&format!("{shown}\n{hidden}"), None);
+    assert_eq!((found.by, all(&found)), (Engine::Smt, vec![Verdict::Allowed, Verdict::Forbidden]));
+    // What an outcome shows needs no others.
+    let found = of("a3 ≠ 9 ✓\nforall a3 = 9", None);
+    assert_eq!(
+        (found.by, all(&found)),
+        (Engine::Explore, vec![Verdict::Allowed, Verdict::NotAlways])
+    );
+    let found = of("", None);
+    assert_eq!((found.by, all(&found)), (Engine::Explore, Vec::new()));
+    // Questions count outcomes.
+    for states in [None, Some(10)] {
+        let found = of("(a0, b3) = (1, 4) ?", states);
+        let seen = found.answered.checked[0].seen.unwrap();
+        assert!(seen.complete && (seen.positive, seen.negative) == (1, 24), "{seen:?}");
+    }
 }
 
 /// What the machine has shown counts, if there is no time left for the axioms.

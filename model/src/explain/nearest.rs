@@ -13,7 +13,6 @@ use skeleton::{EventId, Skeleton, Value, ValueId};
 use super::cycle::{Way, ways};
 use super::{Broken, Reason, check, found, unsound};
 use crate::allowed::{Options, Question};
-use crate::asked::{each, named};
 use crate::asking::Refused;
 use crate::bound::Complete;
 use crate::check::broken_axioms;
@@ -106,10 +105,12 @@ impl Search<'_> {
     /// Compares executions that the other axioms allow; whether there were no more.
     fn without(&mut self, dropped: &[usize]) -> Result<bool, Refused> {
         let (question, asked) = (self.question, self.asked);
-        let mut session = question.session(self.options, |axiom| !dropped.contains(&axiom))?;
-        let counted = session.counted();
+        let conditions = vec![asked.condition.clone()];
+        let keep = |axiom| !dropped.contains(&axiom);
+        let mut session = question.session_about(conditions, self.options, keep)?;
+        let assumptions = [session.counted(), vec![session.meeting(0)]].concat();
         let (mut count, mut wrong) = (0, Ok(()));
-        let answer = each(&mut session, &asked.condition, &counted, &mut |at| {
+        let answer = session.each(&assumptions, &mut |at| {
             count += 1;
             match self.compare(at, dropped) {
                 Ok(next) if count < CANDIDATES => next,
@@ -224,7 +225,7 @@ fn named_events(question: &Question<'_>, asked: &Asked) -> Vec<BTreeSet<EventId>
             }
         }
     };
-    named(&asked.condition).into_iter().map(events).filter(|events| !events.is_empty()).collect()
+    asked.condition.named().into_iter().map(events).filter(|events| !events.is_empty()).collect()
 }
 
 /// The reads from which a value is computed.

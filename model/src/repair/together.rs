@@ -10,7 +10,6 @@ use super::Repair;
 use super::ask::Asking;
 use super::edits::{Edit, switched};
 use crate::allowed::Question;
-use crate::asked::{self, Case};
 use crate::smt::cnf::Lit;
 use crate::smt::solver::Answer;
 use crate::smt::{Next, Session};
@@ -78,7 +77,8 @@ pub enum Beyond {
 
 /// The sessions, one for each model.
 pub struct Together<'q> {
-    sessions: Vec<(Session<'q>, Vec<Vec<Case>>)>,
+    /// Each with the number of its conditions.
+    sessions: Vec<(Session<'q>, usize)>,
     /// The additions, each with its switch in each session.
     switches: Vec<(usize, Vec<Lit>)>,
 }
@@ -95,13 +95,11 @@ impl<'q> Together<'q> {
         let mut switches: Vec<(usize, Vec<Lit>)> =
             additions.iter().map(|index| (*index, Vec::new())).collect();
         for (question, (_, never)) in questions.iter().zip(&program.tests) {
-            let session = question.session(&repair.options, |_| true).ok()?;
+            let session = question.session_about(never.clone(), &repair.options, |_| true).ok()?;
             for (number, (_, literals)) in switches.iter_mut().enumerate() {
                 literals.push(session.switch(number)?);
             }
-            let cases = never.iter().map(|condition| asked::cases(&session, condition));
-            let cases = cases.collect::<Option<_>>()?;
-            sessions.push((session, cases));
+            sessions.push((session, never.len()));
         }
         Some(Self { sessions, switches })
     }
@@ -113,9 +111,10 @@ impl<'q> Together<'q> {
             let on = switches.clone().filter(|(index, _)| set.contains(index));
             let mut assumptions = session.counted();
             assumptions.extend(on.map(|(_, literal)| literal));
-            for cases in never {
+            for condition in 0..*never {
                 let mut found = BTreeSet::new();
-                let answer = asked::each_of(session, cases, &assumptions, &mut |at| {
+                let meeting = [&assumptions[..], &[session.meeting(condition)]].concat();
+                let answer = session.each(&meeting, &mut |at| {
                     let on = switches.clone().filter(|(_, literal)| at.holds(*literal));
                     found.extend(on.map(|(index, _)| index));
                     Next::Stop

@@ -56,6 +56,12 @@ impl Domain {
         }
     }
 
+    /// The values that are listed, and ⊤ if that is possible, each with its literal.
+    pub fn possible(&self) -> Vec<(Shown, Lit)> {
+        let listed = self.values.iter().map(|(word, literal)| (Shown::of_word(*word), *literal));
+        listed.chain(self.undefined.map(|literal| (Shown::Undefined, literal))).collect()
+    }
+
     /// The assumptions under which it has this value or ⊤, which stands for any. `None` if it can have
     /// neither.
     pub fn covering(&self, value: Shown) -> Option<Vec<Lit>> {
