@@ -52,6 +52,8 @@ pub(crate) const STATES_OF_AUTO: u64 = 1_000_000;
 const FEW_STATES: u64 = 20_000;
 /// The same if only verdicts are asked about: one solver question takes smt about as long.
 const STATES_OF_VERDICTS: u64 = 200;
+/// How many steps they may take: a thread that waits may take many between two states.
+const FEW_STEPS: u64 = 1_000_000;
 /// How many bytes these may take: those of long programs are large, and take as much longer.
 const FEW_BYTES: usize = 16 << 20;
 /// So many outcomes in these states, and all outcomes take smt longer than all states take the machine: an
@@ -367,7 +369,7 @@ fn auto<'a>(
     let limits = machine::Limits {
         states: request.max_states.unwrap_or(STATES_OF_AUTO),
         memory: limits.memory.min(MANY_BYTES),
-        trial: Some(Trial { states: FEW_STATES, memory: FEW_BYTES, outcomes: MANY_OUTCOMES }),
+        trial: Some(Trial { outcomes: MANY_OUTCOMES, ..few(FEW_STATES) }),
         until,
     };
     match explore(test, model, request, limits) {
@@ -425,11 +427,16 @@ fn is_asked_first(test: &Test, model: &Model) -> bool {
     !may_misuse && is_shipped(model)
 }
 
+/// So many states, whatever they show.
+fn few(states: u64) -> Trial {
+    Trial { states, memory: FEW_BYTES, steps: FEW_STEPS, outcomes: usize::MAX }
+}
+
 /// What the machine shows in so many states at most.
 fn quickly(test: &Test, model: &Model, request: &Request<'_>, states: u64) -> Option<Found> {
     let limits = request.machine_limits();
-    let (states, memory) = (limits.states.min(states), limits.memory.min(FEW_BYTES));
-    let ask = || explore(test, model, request, machine::Limits { states, memory, ..limits });
+    let limits = machine::Limits { trial: Some(few(states)), ..limits };
+    let ask = || explore(test, model, request, limits);
     is_asked_first(test, model).then(ask)?.ok()
 }
 

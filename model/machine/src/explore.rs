@@ -1,15 +1,13 @@
 //! Explores all outcomes of a test: every reachable state, depth first.
 
-use std::collections::BTreeSet;
-
 use compiler::code::CompileError;
 use lang::Test;
 use lang::limits::Size;
 use lang::outcome::Outcome;
 use lang::program::{Program, ThreadId};
-use lang::source::Span;
 
 use super::encode::Dead;
+use super::exploration::{Blocked, Exploration};
 use super::fault::FaultSet;
 use super::footprint::Footprints;
 use super::limits::Limits;
@@ -36,40 +34,6 @@ pub enum Effort {
     /// Additionally, values that nothing will read are left out, or kept beside the states (`past`).
     #[default]
     Full,
-}
-
-/// The result of an exploration.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Exploration {
-    /// Outcomes over the test's observables.
-    pub outcomes: BTreeSet<Outcome>,
-    /// Whether the outcomes are complete.
-    pub complete: bool,
-    /// The limit that was reached, if the outcomes are not complete.
-    pub reason: Option<String>,
-    /// The number of states stored.
-    pub states: u64,
-    /// The number of transitions taken.
-    pub transitions: u64,
-    /// Statements at which some execution waits forever, by thread.
-    pub blocked: BTreeSet<Blocked>,
-}
-
-impl Exploration {
-    /// Notes that a limit was hit.
-    pub(super) fn is_cut_off(&mut self, reason: String) {
-        self.complete = false;
-        self.reason.get_or_insert(reason);
-    }
-}
-
-/// A statement that waits forever in some execution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Blocked {
-    /// The thread that waits.
-    pub thread: ThreadId,
-    /// The statement at which it waits.
-    pub span: Span,
 }
 
 /// Explores all outcomes of a test on the correct machine.
@@ -129,6 +93,10 @@ pub(super) type Done<'d, 'a> = &'d mut dyn FnMut(&Explorer<'a>, &State) -> bool;
 
 /// The most steps without an alternative that are taken before the state is stored.
 const CHAIN: usize = 1000;
+
+/// The number of such steps after which it is looked whether they go round, as those of a thread that waits
+/// for what no one will write.
+const ROUND: usize = 16;
 
 impl<'a> Explorer<'a> {
     /// An explorer that is ready to run. Broken machines are explored without reduction, and so are those
@@ -324,7 +292,8 @@ impl<'a> Explorer<'a> {
             self.store(state);
             return Ok(());
         }
-        for _ in 0..CHAIN {
+        let mut earlier = None;
+        for taken in 1..=CHAIN {
             match self.settle(state) {
                 Settled::Yes => {}
                 Settled::NotYet => break,
@@ -349,6 +318,12 @@ impl<'a> Explorer<'a> {
             let Some(only) = only else { break };
             if !self.step(state, &only)? {
                 return Ok(());
+            }
+            // They come round to one of the states after which their number doubles (R. P. Brent, 1980).
+            if taken >= ROUND && taken.is_power_of_two() {
+                earlier = Some(state.clone());
+            } else if earlier.as_ref() == Some(state) {
+                break;
             }
         }
         self.store(state);
@@ -470,7 +445,8 @@ impl<'a> Explorer<'a> {
         if memory > self.limits.memory {
             return Some(format!("states need more than {}", Size(self.limits.memory as u64)));
         }
-        if let Some(trial) = self.limits.ends_trial(self.seen.len() as u64, memory) {
+        let steps = self.steps_taken.count;
+        if let Some(trial) = self.limits.ends_trial(self.seen.len() as u64, memory, steps) {
             let has_shown = match &self.past {
                 Some(past) => past.has(trial.outcomes, &self.limits),
                 None => self.found.outcomes.len() >= trial.outcomes,

@@ -20,7 +20,8 @@ use lang::program::{
 };
 use lang::source::Span;
 
-use super::explore::{Effort, Exploration};
+use super::exploration::Exploration;
+use super::explore::Effort;
 use super::fault::FaultSet;
 use super::limits::Limits;
 use super::progress::{Stuck, progress_of};

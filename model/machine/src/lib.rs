@@ -14,6 +14,7 @@ mod cpu;
 mod crash;
 mod describe;
 mod encode;
+mod exploration;
 mod explore;
 mod fault;
 mod footprint;
@@ -37,7 +38,8 @@ mod witness;
 
 pub use compiler::code::CompileError;
 pub use describe::describe;
-pub use explore::{Blocked, Effort, Exploration, explore, explore_with};
+pub use exploration::{Blocked, Exploration};
+pub use explore::{Effort, explore, explore_with};
 pub use fault::{FAULTS, Fault, FaultInfo, FaultSet};
 pub use history::{Histories, Timed};
 pub use limits::{Limits, Trial};

@@ -24,7 +24,8 @@ use compiler::code::CompileError;
 use lang::Test;
 use lang::source::Span;
 
-use super::explore::{Effort, Exploration, Explorer};
+use super::exploration::Exploration;
+use super::explore::{Effort, Explorer};
 use super::fault::FaultSet;
 use super::footprint::Footprints;
 use super::limits::Limits;

@@ -7,7 +7,8 @@ use lang::Test;
 use lang::program::{Program, Stmt, StmtKind};
 use lang::source::Span;
 
-use super::super::explore::{Effort, Exploration, Explorer, explore};
+use super::super::exploration::Exploration;
+use super::super::explore::{Effort, Explorer, explore};
 use super::super::fault::FaultSet;
 use super::super::footprint::Footprints;
 use super::super::limits::Limits;

@@ -4,7 +4,7 @@ use compiler::code::CompileError;
 use lang::Test;
 use rustc_hash::FxHashSet;
 
-use super::super::explore::Exploration;
+use super::super::exploration::Exploration;
 use super::super::limits::Limits;
 use super::super::rules::Effect;
 use super::{Machine, Rules, State};
@@ -37,8 +37,7 @@ pub fn explore(test: &Test, rules: Rules, mut limits: Limits) -> Result<Explorat
             continue;
         }
         if (seen.len() as u64).is_multiple_of(LOOK) {
-            let outcomes = found.outcomes.len();
-            stopped = stopped.or_else(|| exceeded(&mut limits, (seen.len(), outcomes), &state));
+            stopped = stopped.or_else(|| exceeded(&mut limits, (seen.len(), &found), &state));
             if stopped.is_some() {
                 break;
             }
@@ -70,7 +69,7 @@ pub fn explore(test: &Test, rules: Rules, mut limits: Limits) -> Result<Explorat
 /// The limit that is reached, if one is.
 fn exceeded(
     limits: &mut Limits,
-    (states, outcomes): (usize, usize),
+    (states, found): (usize, &Exploration),
     state: &State,
 ) -> Option<String> {
     let size = size_of::<State>()
@@ -79,8 +78,8 @@ fn exceeded(
     let stored = limits.exceeded_by(states + 1, size);
     stored
         .or_else(|| {
-            let trial = limits.ends_trial(states as u64, states * size)?;
-            (outcomes < trial.outcomes).then(|| trial.why_failed())
+            let trial = limits.ends_trial(states as u64, states * size, found.transitions)?;
+            (found.outcomes.len() < trial.outcomes).then(|| trial.why_failed())
         })
         .or_else(|| limits.until.reached().map(|reached| reached.to_string()))
 }
