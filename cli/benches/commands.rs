@@ -283,7 +283,7 @@ fn simulator() {
     std::fs::write(&file, STORE_BUFFERING).expect("the folder can be written");
     let file = file.display().to_string();
     let mut rows = Vec::new();
-    for jobs in ["1", "2"] {
+    for jobs in ["1", "2", "16"] {
         let iterations = ITERATIONS.to_string();
         let took = thrice(&["run", &file, "-n", &iterations, "--seed", "7", "-j", jobs]);
         assert_eq!(took.output["results"][0]["finished"], ITERATIONS, "every iteration ends");
