@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use cell::{Cell, Engine};
 use growth::Point;
-use programs::{Family, Member, PROCESSES_OF_RANDOM, Program, families, random_programs};
+use programs::{Family, Member, NODES, Program, SIZES, Size, THREADS, families, random_programs};
 
 /// How long one engine may take for one program, if nothing else is said.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -49,8 +49,10 @@ fn main() {
     if !families.is_empty() {
         tables(&families, limit, &mut most);
     }
-    if is_wanted("random") {
-        random(limit, &mut most);
+    for size in &SIZES {
+        if is_wanted("random") || is_wanted(&format!("random{}", size.events)) {
+            random(size, limit, &mut most);
+        }
     }
     println!(
         "\nThe most memory that a process took: {} MiB ({}). No engine had more than {} s for a program.",
@@ -177,14 +179,14 @@ fn row(
 }
 
 /// Programs drawn at random, of one size: the median and the worst.
-fn random(limit: Duration, most: &mut Most) {
-    let programs = random_programs();
+fn random(size: &'static Size, limit: Duration, most: &mut Most) {
+    let programs = random_programs(size);
     let mut rows = Vec::new();
     let mut found: Vec<Option<u64>> = vec![None; programs.len()];
     for engine in [Engine::Smt, Engine::Explore, Engine::Auto, Engine::Verdicts] {
         let mut cells = Vec::new();
         for (number, known) in programs.iter().zip(&mut found) {
-            let mut cell = cell::ask(engine, limit, &Program::Random(*number));
+            let mut cell = cell::ask(engine, limit, &Program::Random(size, *number));
             most.take(&cell, &format!("random {number}"), engine.name());
             if engine == Engine::Verdicts {
                 cell.found = known.unwrap_or(0);
@@ -215,8 +217,9 @@ fn random(limit: Duration, most: &mut Most) {
     outcomes.sort_unstable();
     let at = |index: usize| outcomes.get(index).map_or("-".to_owned(), |one| markdown::count(*one));
     println!(
-        "\n{} random programs of {PROCESSES_OF_RANDOM}; the median one has {} outcomes, and none has more than {}.\n",
+        "\n{} random programs of {NODES} nodes, {THREADS} threads and {} events; the median one has {} outcomes, and none has more than {}.\n",
         programs.len(),
+        size.events,
         at(outcomes.len() / 2),
         at(outcomes.len().saturating_sub(1))
     );

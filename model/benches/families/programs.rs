@@ -43,8 +43,8 @@ pub struct Peers {
 pub enum Program {
     /// A litmus file.
     Text(String),
-    /// The random program of that number.
-    Random(u64),
+    /// The random program of that number, of one of the [`SIZES`].
+    Random(&'static Size, u64),
 }
 
 impl Program {
@@ -52,7 +52,7 @@ impl Program {
     pub fn text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
-            Self::Random(number) => format!("{RANDOM}{number}"),
+            Self::Random(size, number) => format!("{RANDOM}{} {number}", size.events),
         }
     }
 }
@@ -63,10 +63,12 @@ const RDMA: &str = "rdma-tso-rmw";
 
 /// The program that [`Program::text`] stands for, and its model's name.
 pub fn load(sent: &str) -> (Test, &'static str) {
-    if let Some(number) = sent.strip_prefix(RANDOM) {
+    if let Some((events, number)) = sent.strip_prefix(RANDOM).and_then(|sent| sent.split_once(' '))
+    {
         let vocabulary = vocabulary();
+        let size = SIZES.iter().find(|size| size.events.to_string() == events).expect("a size");
         let number = number.parse().expect("a number");
-        let shape = draw(number, &vocabulary).expect("a number with a program");
+        let shape = draw(size, number, &vocabulary).expect("a number with a program");
         return (test(&shape, vocabulary.completion), RDMA);
     }
     let source = Source::new("bench", sent);
@@ -223,16 +225,27 @@ fn same(n: usize, k: usize) -> String {
     file(RDMA, "|| x0 = 0", &threads)
 }
 
-/// What all random programs are.
-pub const PROCESSES_OF_RANDOM: &str = "3 nodes, 4 threads and 24 events";
-const NODES: usize = 3;
-const THREADS: usize = 4;
-const EVENTS: usize = 24;
-const COUNT: usize = 50;
+/// A size of random programs.
+pub struct Size {
+    pub events: usize,
+    /// How many programs are drawn.
+    count: usize,
+    /// The most statements of a program and of a thread.
+    statements: (usize, usize),
+}
+
+/// The sizes of random programs.
+pub const SIZES: [Size; 2] = [
+    Size { events: 24, count: 50, statements: (18, 6) },
+    Size { events: 40, count: 20, statements: (30, 9) },
+];
+pub const NODES: usize = 3;
+pub const THREADS: usize = 4;
 const SEED: u64 = 1;
 
-fn draw(number: u64, vocabulary: &Vocabulary) -> Option<Shape> {
-    let bounds = Bounds { size: 18, thread: 6, threads: THREADS, nodes: NODES };
+fn draw(size: &Size, number: u64, vocabulary: &Vocabulary) -> Option<Shape> {
+    let (size, thread) = size.statements;
+    let bounds = Bounds { size, thread, threads: THREADS, nodes: NODES };
     let posting = Posting { queue_pairs: 1, unsignaled: 0, shared: 0 };
     let shape =
         random(Seed { seed: SEED, number }, posting, &Weights::default(), vocabulary, &bounds)?;
@@ -249,12 +262,13 @@ fn vocabulary() -> Vocabulary {
 }
 
 /// The numbers of the first programs of that size.
-pub fn random_programs() -> Vec<u64> {
+pub fn random_programs(size: &Size) -> Vec<u64> {
     let model = rdma();
     let vocabulary = Vocabulary::of(&[&model]);
     let fits = |number: &u64| {
-        draw(*number, &vocabulary)
-            .is_some_and(|shape| events(&test(&shape, vocabulary.completion), &model) == EVENTS)
+        draw(size, *number, &vocabulary).is_some_and(|shape| {
+            events(&test(&shape, vocabulary.completion), &model) == size.events
+        })
     };
-    (0..).filter(fits).take(COUNT).collect()
+    (0..).filter(fits).take(size.count).collect()
 }
