@@ -162,12 +162,17 @@ impl Operand {
             Self::Observable(index) => outcome.0[*index],
             Self::Value(value) => *value,
             Self::Computed(op, left, right) => {
-                match (left.value(outcome).word(), right.value(outcome).word()) {
-                    (Some(left), Some(right)) => Value::of_word(op.apply(left, right)),
-                    // What is computed from any value is any value.
-                    _ => Value::Undefined,
-                }
+                Self::computed(*op, left.value(outcome), right.value(outcome))
             }
+        }
+    }
+
+    /// What an operator makes of two values.
+    pub fn computed(op: BinaryOp, left: Value, right: Value) -> Value {
+        match (left.word(), right.word()) {
+            (Some(left), Some(right)) => Value::of_word(op.apply(left, right)),
+            // What is computed from any value is any value.
+            _ => Value::Undefined,
         }
     }
 
@@ -234,9 +239,7 @@ impl Condition {
             Self::Compare(op, left, right) => {
                 // A ⊤ that the text asks for is the symbol itself.
                 let asks = [left, right].contains(&&Operand::Value(Value::Undefined));
-                let (left, right) = (left.value(outcome), right.value(outcome));
-                let unknown = !asks && (left == Value::Undefined || right == Value::Undefined);
-                unknown || compare(*op, left, right) == wanted
+                can_compare(*op, (left.value(outcome), right.value(outcome)), asks, wanted)
             }
             // That all hold, or that none does, each with values for ⊤ of its own.
             Self::And(all) if wanted => all.iter().all(|inner| inner.can_be(outcome, true)),
@@ -246,6 +249,13 @@ impl Condition {
             Self::Not(inner) => inner.can_be(outcome, !wanted),
         }
     }
+}
+
+/// Whether a comparison of two values holds, or fails if it is not `wanted`, or can. `asks` says that one of
+/// them is `⊤` in the text.
+pub fn can_compare(op: BinaryOp, (left, right): (Value, Value), asks: bool, wanted: bool) -> bool {
+    let is_unknown = !asks && (left == Value::Undefined || right == Value::Undefined);
+    is_unknown || compare(op, left, right) == wanted
 }
 
 fn compare(op: BinaryOp, left: Value, right: Value) -> bool {

@@ -50,10 +50,8 @@ pub(crate) const STATES_OF_AUTO: u64 = 1_000_000;
 /// How many states are explored at most before smt is asked, or to know whether all executions end: up to
 /// 0.1 s.
 const FEW_STATES: u64 = 20_000;
-/// The same if only verdicts are asked about: one solver question takes smt about as long.
+/// How many states are explored at most before smt is asked about claims that need few outcomes.
 const STATES_OF_VERDICTS: u64 = 200;
-/// How many steps they may take: a thread that waits may take many between two states.
-const FEW_STEPS: u64 = 1_000_000;
 /// How many bytes these may take: those of long programs are large, and take as much longer.
 const FEW_BYTES: usize = 16 << 20;
 /// So many outcomes in these states, and all outcomes take smt longer than all states take the machine: an
@@ -317,7 +315,7 @@ fn settled_soon(
     }
     let needs = verdict::needs(test, own);
     let states = match needs {
-        // The machine only says whether it can run the test.
+        // Only whether the machine can run the test.
         Needs::Nothing => 1,
         Needs::Answers => STATES_OF_VERDICTS,
         Needs::AllOutcomes => FEW_STATES,
@@ -369,7 +367,7 @@ fn auto<'a>(
     let limits = machine::Limits {
         states: request.max_states.unwrap_or(STATES_OF_AUTO),
         memory: limits.memory.min(MANY_BYTES),
-        trial: Some(Trial { outcomes: MANY_OUTCOMES, ..few(FEW_STATES) }),
+        trial: Some(Trial { states: FEW_STATES, memory: FEW_BYTES, outcomes: MANY_OUTCOMES }),
         until,
     };
     match explore(test, model, request, limits) {
@@ -427,16 +425,11 @@ fn is_asked_first(test: &Test, model: &Model) -> bool {
     !may_misuse && is_shipped(model)
 }
 
-/// So many states, whatever they show.
-fn few(states: u64) -> Trial {
-    Trial { states, memory: FEW_BYTES, steps: FEW_STEPS, outcomes: usize::MAX }
-}
-
 /// What the machine shows in so many states at most.
 fn quickly(test: &Test, model: &Model, request: &Request<'_>, states: u64) -> Option<Found> {
     let limits = request.machine_limits();
-    let limits = machine::Limits { trial: Some(few(states)), ..limits };
-    let ask = || explore(test, model, request, limits);
+    let (states, memory) = (limits.states.min(states), limits.memory.min(FEW_BYTES));
+    let ask = || explore(test, model, request, machine::Limits { states, memory, ..limits });
     is_asked_first(test, model).then(ask)?.ok()
 }
 

@@ -218,10 +218,8 @@ fn misused(
     }
     let conditions = vec![asked.condition.clone()];
     let mut session = question.session_about(conditions, options, |_| consistent)?;
-    let meeting = session.meeting(0);
     for (index, assumptions) in session.misusing().into_iter().enumerate() {
-        let assumptions = [&assumptions[..], &[meeting]].concat();
-        if let Found::Execution(_) = session.find(&assumptions) {
+        if let Found::Execution(_) = session.find_meeting(0, &assumptions) {
             return Ok(Some(Reason::Misused(Box::new(question.misuse(index)))));
         }
     }
@@ -252,8 +250,8 @@ fn find(
     condition: &Condition,
 ) -> Result<Search, Refused> {
     let mut session = question.session_about(vec![condition.clone()], options, |_| true)?;
-    let assumptions = [session.counted(), vec![session.meeting(0)]].concat();
-    Ok(match session.find(&assumptions) {
+    let counted = session.counted();
+    Ok(match session.find_meeting(0, &counted) {
         Found::Execution(execution) => Search::Found(*execution),
         Found::Nothing => match question.loops(options)?.proof() {
             Ok(proof) => Search::Nothing(proof),

@@ -200,11 +200,16 @@ pub fn ask(
         claims.push((claim, expected, wanted));
     }
     let mut session = question.session_about(conditions, options, |_| true)?;
+    let Some(meeting) =
+        (0..claims.len()).map(|claim| session.meeting(claim)).collect::<Option<Vec<_>>>()
+    else {
+        return by_outcomes(question, (model, is_own), options);
+    };
     // Loops are checked only if a verdict needs it.
     let mut loops = None;
     let (mut checked, mut reason) = (Vec::new(), None);
-    for (index, (claim, expected, wanted)) in claims.into_iter().enumerate() {
-        let assumptions = [session.counted(), vec![session.meeting(index)]].concat();
+    for ((claim, expected, wanted), meeting) in claims.into_iter().zip(meeting) {
+        let assumptions = [session.counted(), vec![meeting]].concat();
         let found = match session.find(&assumptions) {
             Found::Execution(_) => Ok(Search::Found),
             Found::Unknown => Err(session.why_unknown()),
@@ -237,7 +242,7 @@ pub fn ask(
 }
 
 /// What is needed to check claims.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Needs {
     Nothing,
     /// For each claim, an outcome or a proof.
@@ -253,7 +258,7 @@ pub(crate) fn needs(test: &Test, (model, is_own): (&str, bool)) -> Needs {
         _ if claim.is_question => Needs::AllOutcomes,
         _ => Needs::Answers,
     };
-    claims.map(need).max_by_key(|needs| *needs as u8).unwrap_or(Needs::Nothing)
+    claims.map(need).max().unwrap_or(Needs::Nothing)
 }
 
 fn by_outcomes(

@@ -319,7 +319,8 @@ impl<'a> Explorer<'a> {
             if !self.step(state, &only)? {
                 return Ok(());
             }
-            // They come round to one of the states after which their number doubles (R. P. Brent, 1980).
+            // The state after 16, 32, 64, … steps is kept; if it comes again, the steps go round (R. P. Brent,
+            // An improved Monte Carlo factorization algorithm, 1980).
             if taken >= ROUND && taken.is_power_of_two() {
                 earlier = Some(state.clone());
             } else if earlier.as_ref() == Some(state) {
@@ -445,8 +446,7 @@ impl<'a> Explorer<'a> {
         if memory > self.limits.memory {
             return Some(format!("states need more than {}", Size(self.limits.memory as u64)));
         }
-        let steps = self.steps_taken.count;
-        if let Some(trial) = self.limits.ends_trial(self.seen.len() as u64, memory, steps) {
+        if let Some(trial) = self.limits.ends_trial(self.seen.len() as u64, memory) {
             let has_shown = match &self.past {
                 Some(past) => past.has(trial.outcomes, &self.limits),
                 None => self.found.outcomes.len() >= trial.outcomes,

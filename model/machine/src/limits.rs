@@ -22,8 +22,6 @@ pub struct Trial {
     pub states: u64,
     /// It ends when stored states take more bytes than this.
     pub memory: usize,
-    /// It ends after more steps than this.
-    pub steps: u64,
     /// The least number of outcomes.
     pub outcomes: usize,
 }
@@ -39,16 +37,14 @@ impl Default for Limits {
 impl Trial {
     /// The reason of an exploration that gives up at its end.
     pub fn why_failed(&self) -> String {
-        format!("few outcomes in {} states, or in {} steps", self.states, self.steps)
+        format!("few outcomes in {} states", self.states)
     }
 }
 
 impl Limits {
     /// The trial, once, when it is over.
-    pub fn ends_trial(&mut self, states: u64, memory: usize, steps: u64) -> Option<Trial> {
-        let is_over =
-            |trial: &Trial| states > trial.states || memory > trial.memory || steps > trial.steps;
-        self.trial.take_if(|trial| is_over(trial))
+    pub fn ends_trial(&mut self, states: u64, memory: usize) -> Option<Trial> {
+        self.trial.take_if(|trial| states > trial.states || memory > trial.memory)
     }
 
     /// The limit that stored states exceed, if they do; `bytes` is the size of one.

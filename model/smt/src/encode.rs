@@ -33,8 +33,9 @@ pub struct Encoding {
     pub cnf: Cnf,
     /// The possible final values of each observable.
     pub observables: Vec<Domain>,
-    /// For each condition that is asked about: true iff the outcome meets it.
-    pub conditions: Vec<Lit>,
+    /// For each condition that is asked about: true iff the outcome meets it. `None` if it computes too many
+    /// values.
+    pub conditions: Vec<Option<Lit>>,
     /// True iff some loop is left by the bound.
     pub exceeded: Lit,
     /// For each misuse of the skeleton: true iff it happens.

@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 
 use lang::cat::model::{AxiomKind, Model};
 use lang::limits::{Limits, Reached};
-use lang::outcome::{Condition, Observable, Outcome};
+use lang::outcome::{Condition, Observable, Outcome, Value};
 use rustc_hash::FxHashSet;
 use skeleton::{EventId, Skeleton};
 
@@ -335,9 +335,43 @@ impl<'a> Session<'a> {
     }
 
     /// The assumption that the outcome meets a condition of the session, by its index. ⊤ stands for every
-    /// value.
-    pub fn meeting(&self, condition: usize) -> Lit {
+    /// value. `None` if the condition computes too many values.
+    pub fn meeting(&self, condition: usize) -> Option<Lit> {
         self.judge.encoding.conditions[condition]
+    }
+
+    /// As [`Session::each`], for executions whose outcome meets a condition. If there is no assumption that
+    /// it does, other outcomes are excluded one by one, and stay excluded.
+    pub fn each_meeting(
+        &mut self,
+        condition: usize,
+        assumptions: &[Lit],
+        take: &mut dyn FnMut(&Consistent<'_>) -> Next,
+    ) -> Answer {
+        if let Some(literal) = self.meeting(condition) {
+            return self.each(&[assumptions, &[literal]].concat(), take);
+        }
+        let condition = self.conditions[condition].clone();
+        self.each(assumptions, &mut |at| {
+            let outcome = at.outcome();
+            match condition.holds(&outcome) {
+                true => take(at),
+                // Excluding an outcome with ⊤ would exclude it with every value.
+                false if outcome.0.contains(&Value::Undefined) => Next::OtherExecution,
+                false => Next::OtherOutcome,
+            }
+        })
+    }
+
+    /// Looks for a consistent execution in which the assumptions hold, and whose outcome meets a condition,
+    /// as [`Session::each_meeting`].
+    pub fn find_meeting(&mut self, condition: usize, assumptions: &[Lit]) -> Found {
+        let mut found = None;
+        let answer = self.each_meeting(condition, assumptions, &mut |at| {
+            found = Some(Box::new(at.execution()));
+            Next::Stop
+        });
+        Found::of(answer, found)
     }
 
     /// The assumptions under which an outcome shows, where ⊤ of an execution stands for every value. `None`

@@ -108,9 +108,9 @@ impl Search<'_> {
         let conditions = vec![asked.condition.clone()];
         let keep = |axiom| !dropped.contains(&axiom);
         let mut session = question.session_about(conditions, self.options, keep)?;
-        let assumptions = [session.counted(), vec![session.meeting(0)]].concat();
+        let counted = session.counted();
         let (mut count, mut wrong) = (0, Ok(()));
-        let answer = session.each(&assumptions, &mut |at| {
+        let answer = session.each_meeting(0, &counted, &mut |at| {
             count += 1;
             match self.compare(at, dropped) {
                 Ok(next) if count < CANDIDATES => next,

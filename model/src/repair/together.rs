@@ -77,8 +77,8 @@ pub enum Beyond {
 
 /// The sessions, one for each model.
 pub struct Together<'q> {
-    /// Each with the number of its conditions.
-    sessions: Vec<(Session<'q>, usize)>,
+    /// Each with the literals of what is to be forbidden.
+    sessions: Vec<(Session<'q>, Vec<Lit>)>,
     /// The additions, each with its switch in each session.
     switches: Vec<(usize, Vec<Lit>)>,
 }
@@ -99,7 +99,9 @@ impl<'q> Together<'q> {
             for (number, (_, literals)) in switches.iter_mut().enumerate() {
                 literals.push(session.switch(number)?);
             }
-            sessions.push((session, never.len()));
+            let never = (0..never.len()).map(|condition| session.meeting(condition));
+            let never = never.collect::<Option<_>>()?;
+            sessions.push((session, never));
         }
         Some(Self { sessions, switches })
     }
@@ -111,9 +113,9 @@ impl<'q> Together<'q> {
             let on = switches.clone().filter(|(index, _)| set.contains(index));
             let mut assumptions = session.counted();
             assumptions.extend(on.map(|(_, literal)| literal));
-            for condition in 0..*never {
+            for literal in never {
                 let mut found = BTreeSet::new();
-                let meeting = [&assumptions[..], &[session.meeting(condition)]].concat();
+                let meeting = [&assumptions[..], &[*literal]].concat();
                 let answer = session.each(&meeting, &mut |at| {
                     let on = switches.clone().filter(|(_, literal)| at.holds(*literal));
                     found.extend(on.map(|(index, _)| index));

@@ -78,7 +78,7 @@ fn exceeded(
     let stored = limits.exceeded_by(states + 1, size);
     stored
         .or_else(|| {
-            let trial = limits.ends_trial(states as u64, states * size, found.transitions)?;
+            let trial = limits.ends_trial(states as u64, states * size)?;
             (found.outcomes.len() < trial.outcomes).then(|| trial.why_failed())
         })
         .or_else(|| limits.until.reached().map(|reached| reached.to_string()))

@@ -7,8 +7,8 @@ use lang::program::BinaryOp;
 use proptest::prelude::*;
 
 use super::{CONFLICT, TWO_READERS, beside, in_session_about};
-use crate::smt::Next;
 use crate::smt::solver::Answer;
+use crate::smt::{Found, Next};
 
 fn operand(observables: usize) -> impl Strategy<Value = Operand> {
     let values = [Value::Int(0), Value::Int(1), Value::Int(2), Value::Undefined, Value::Bottom];
@@ -45,8 +45,8 @@ fn condition(observables: usize) -> impl Strategy<Value = Condition> {
 fn meeting(text: &str, model: &str, condition: &Condition) -> BTreeSet<Vec<Value>> {
     in_session_about(vec![condition.clone()], text, model, |session| {
         let mut found = BTreeSet::new();
-        let within = [session.counted(), vec![session.meeting(0)]].concat();
-        let answer = session.each(&within, &mut |at| {
+        let counted = session.counted();
+        let answer = session.each_meeting(0, &counted, &mut |at| {
             assert!(found.insert(at.outcome().0), "an outcome is found twice");
             Next::OtherOutcome
         });
@@ -71,5 +71,36 @@ proptest! {
     #[test]
     fn those_of_undefined_values_are_met(condition in condition(2)) {
         check(CONFLICT, "corerma", &condition);
+    }
+}
+
+/// A sum of many registers is computed step by step, and a number of which each register is a digit is not.
+#[test]
+fn sums_are_literals_and_digits_are_looked_at() {
+    let names = ["a", "b", "c", "d"];
+    let with = |factor: u64| {
+        let mut all = Operand::Value(Value::Int(0));
+        for index in 0..names.len() {
+            let scaled = Box::new(Operand::Value(Value::Int(factor)));
+            let scaled = Operand::Computed(BinaryOp::Multiply, Box::new(all), scaled);
+            let observable = Box::new(Operand::Observable(index));
+            all = Operand::Computed(BinaryOp::Add, Box::new(scaled), observable);
+        }
+        all
+    };
+    let writes: String = (1..40).map(|n| format!("x := {n} | | | |\n")).collect();
+    let reads = names.map(|name| format!("{name} := x")).join(" | ");
+    let text = format!("litmus t\nmodel sc\n\nx = 0 | | | |\n-----\nx := 40 | {reads}\n{writes}");
+    let rows = [(1, BinaryOp::Equal, 160, true), (100, BinaryOp::Greater, 1, false)];
+    for (factor, op, sum, is_literal) in rows {
+        let value = Operand::Value(Value::Int(sum));
+        let condition = Condition::Compare(op, with(factor), value);
+        in_session_about(vec![condition.clone()], &text, "sc", |session| {
+            assert_eq!(session.meeting(0).is_some(), is_literal, "{factor}");
+            let counted = session.counted();
+            let found = session.find_meeting(0, &counted);
+            let Found::Execution(found) = found else { panic!("an execution shows it") };
+            assert!(condition.holds(&found.outcome), "{factor}: {:?}", found.outcome);
+        });
     }
 }
