@@ -319,8 +319,8 @@ impl<'a> Explorer<'a> {
             if !self.step(state, &only)? {
                 return Ok(());
             }
-            // The state after 16, 32, 64, … steps is kept; if it comes again, the steps go round (R. P. Brent,
-            // An improved Monte Carlo factorization algorithm, 1980).
+            // The state after 16, 32, 64, … steps is kept; if it comes again, the steps go round (R. P.
+            // Brent, An improved Monte Carlo factorization algorithm, 1980).
             if taken >= ROUND && taken.is_power_of_two() {
                 earlier = Some(state.clone());
             } else if earlier.as_ref() == Some(state) {
