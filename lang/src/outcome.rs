@@ -237,8 +237,7 @@ impl Condition {
         match self {
             Self::Constant(value) => *value == wanted,
             Self::Compare(op, left, right) => {
-                // A ⊤ that the text asks for is the symbol itself.
-                let asks = [left, right].contains(&&Operand::Value(Value::Undefined));
+                let asks = ask_for_undefined(left, right);
                 can_compare(*op, (left.value(outcome), right.value(outcome)), asks, wanted)
             }
             // That all hold, or that none does, each with values for ⊤ of its own.
@@ -249,6 +248,11 @@ impl Condition {
             Self::Not(inner) => inner.can_be(outcome, !wanted),
         }
     }
+}
+
+/// Whether a side of a comparison is `⊤` in the text, which is the symbol itself.
+pub fn ask_for_undefined(left: &Operand, right: &Operand) -> bool {
+    [left, right].contains(&&Operand::Value(Value::Undefined))
 }
 
 /// Whether a comparison of two values holds, or fails if it is not `wanted`, or can. `asks` says that one of

@@ -425,7 +425,7 @@ fn is_asked_first(test: &Test, model: &Model) -> bool {
     !may_misuse && is_shipped(model)
 }
 
-/// What the machine shows in so many states at most.
+/// What the machine shows in at most this number of states.
 fn quickly(test: &Test, model: &Model, request: &Request<'_>, states: u64) -> Option<Found> {
     let limits = request.machine_limits();
     let (states, memory) = (limits.states.min(states), limits.memory.min(FEW_BYTES));

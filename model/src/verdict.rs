@@ -123,10 +123,17 @@ pub fn applies(test: &Test, expectation: &Expectation, model: &str, is_own: bool
     }
 }
 
+/// The verdict lines of a test that apply to a model.
+fn claims<'t>(
+    test: &'t Test,
+    (model, is_own): (&'t str, bool),
+) -> impl Iterator<Item = &'t Expectation> {
+    test.expectations.iter().filter(move |claim| applies(test, claim, model, is_own))
+}
+
 /// Whether a claim of a test that applies to a model excludes an outcome.
 pub fn excludes(test: &Test, model: &str, is_own: bool, outcome: &Outcome) -> bool {
-    let mut claims = test.expectations.iter().filter(|claim| applies(test, claim, model, is_own));
-    claims.any(|expectation| match &expectation.claim {
+    claims(test, (model, is_own)).any(|expectation| match &expectation.claim {
         _ if expectation.is_question => false,
         Claim::Allowed(_) => false,
         Claim::Forbidden(condition) => condition.holds(outcome),
@@ -142,8 +149,7 @@ pub fn excludes(test: &Test, model: &str, is_own: bool, outcome: &Outcome) -> bo
 
 /// Checks the claims of a test that apply to a model.
 pub fn check(test: &Test, model: &str, is_own: bool, allowed: &Allowed) -> Vec<Checked> {
-    let claims = test.expectations.iter().filter(|claim| applies(test, claim, model, is_own));
-    let checked = claims.map(|expectation| check_one(expectation, allowed));
+    let checked = claims(test, (model, is_own)).map(|expectation| check_one(expectation, allowed));
     match allowed.is_endless() {
         true => checked.map(Checked::of_endless).collect(),
         false => checked.collect(),
@@ -184,31 +190,31 @@ impl Answered {
 /// As [`Question::session`].
 pub fn ask(
     question: &Question<'_>,
-    (model, is_own): (&str, bool),
+    own: (&str, bool),
     options: &Options,
 ) -> Result<Answered, Refused> {
     let test: &Test = &question.test;
-    if needs(test, (model, is_own)) == Needs::AllOutcomes {
-        return by_outcomes(question, (model, is_own), options);
+    if needs(test, own) == Needs::AllOutcomes {
+        return by_outcomes(question, own, options);
     }
-    let (mut claims, mut conditions) = (Vec::new(), Vec::new());
-    for claim in test.expectations.iter().filter(|claim| applies(test, claim, model, is_own)) {
+    let (mut asked, mut conditions) = (Vec::new(), Vec::new());
+    for claim in claims(test, own) {
         let (expected, looked_for) = looked_for(&claim.claim);
         let Some((condition, wanted)) = looked_for else { continue };
         let condition = condition.clone();
         conditions.push(if wanted { condition } else { Condition::Not(Box::new(condition)) });
-        claims.push((claim, expected, wanted));
+        asked.push((claim, expected, wanted));
     }
     let mut session = question.session_about(conditions, options, |_| true)?;
     let Some(meeting) =
-        (0..claims.len()).map(|claim| session.meeting(claim)).collect::<Option<Vec<_>>>()
+        (0..asked.len()).map(|claim| session.meeting(claim)).collect::<Option<Vec<_>>>()
     else {
-        return by_outcomes(question, (model, is_own), options);
+        return by_outcomes(question, own, options);
     };
     // Loops are checked only if a verdict needs it.
     let mut loops = None;
     let (mut checked, mut reason) = (Vec::new(), None);
-    for ((claim, expected, wanted), meeting) in claims.into_iter().zip(meeting) {
+    for ((claim, expected, wanted), meeting) in asked.into_iter().zip(meeting) {
         let assumptions = [session.counted(), vec![meeting]].concat();
         let found = match session.find(&assumptions) {
             Found::Execution(_) => Ok(Search::Found),
@@ -251,14 +257,13 @@ pub(crate) enum Needs {
 }
 
 /// What the claims of a test need that apply to a model.
-pub(crate) fn needs(test: &Test, (model, is_own): (&str, bool)) -> Needs {
-    let claims = test.expectations.iter().filter(|claim| applies(test, claim, model, is_own));
+pub(crate) fn needs(test: &Test, own: (&str, bool)) -> Needs {
     let need = |claim: &Expectation| match claim.claim {
         Claim::Exactly { .. } => Needs::AllOutcomes,
         _ if claim.is_question => Needs::AllOutcomes,
         _ => Needs::Answers,
     };
-    claims.map(need).max().unwrap_or(Needs::Nothing)
+    claims(test, own).map(need).max().unwrap_or(Needs::Nothing)
 }
 
 fn by_outcomes(

@@ -66,8 +66,13 @@ pub enum Found {
 }
 
 impl Found {
-    /// The result of a search that stopped at the first execution.
-    pub fn of(answer: Answer, found: Option<Box<Execution>>) -> Self {
+    /// The result of a search that stops at the first execution.
+    fn first(search: impl FnOnce(&mut dyn FnMut(&Consistent<'_>) -> Next) -> Answer) -> Self {
+        let mut found = None;
+        let answer = search(&mut |at| {
+            found = Some(Box::new(at.execution()));
+            Next::Stop
+        });
         match (answer, found) {
             (Answer::Satisfiable, Some(execution)) => Self::Execution(execution),
             (Answer::Unsatisfiable, _) => Self::Nothing,
@@ -239,12 +244,7 @@ impl<'a> Session<'a> {
 
     /// Looks for a consistent execution in which the assumptions hold.
     pub fn find(&mut self, assumptions: &[Lit]) -> Found {
-        let mut found = None;
-        let answer = self.each(assumptions, &mut |at| {
-            found = Some(Box::new(at.execution()));
-            Next::Stop
-        });
-        Found::of(answer, found)
+        Found::first(|take| self.each(assumptions, take))
     }
 
     /// The result of a question about values that no domain lists.
@@ -366,12 +366,7 @@ impl<'a> Session<'a> {
     /// Looks for a consistent execution in which the assumptions hold, and whose outcome meets a condition,
     /// as [`Session::each_meeting`].
     pub fn find_meeting(&mut self, condition: usize, assumptions: &[Lit]) -> Found {
-        let mut found = None;
-        let answer = self.each_meeting(condition, assumptions, &mut |at| {
-            found = Some(Box::new(at.execution()));
-            Next::Stop
-        });
-        Found::of(answer, found)
+        Found::first(|take| self.each_meeting(condition, assumptions, take))
     }
 
     /// The assumptions under which an outcome shows, where ⊤ of an execution stands for every value. `None`

@@ -37,7 +37,8 @@ pub fn explore(test: &Test, rules: Rules, mut limits: Limits) -> Result<Explorat
             continue;
         }
         if (seen.len() as u64).is_multiple_of(LOOK) {
-            stopped = stopped.or_else(|| exceeded(&mut limits, (seen.len(), &found), &state));
+            let outcomes = found.outcomes.len();
+            stopped = stopped.or_else(|| exceeded(&mut limits, (seen.len(), outcomes), &state));
             if stopped.is_some() {
                 break;
             }
@@ -69,7 +70,7 @@ pub fn explore(test: &Test, rules: Rules, mut limits: Limits) -> Result<Explorat
 /// The limit that is reached, if one is.
 fn exceeded(
     limits: &mut Limits,
-    (states, found): (usize, &Exploration),
+    (states, outcomes): (usize, usize),
     state: &State,
 ) -> Option<String> {
     let size = size_of::<State>()
@@ -79,7 +80,7 @@ fn exceeded(
     stored
         .or_else(|| {
             let trial = limits.ends_trial(states as u64, states * size)?;
-            (found.outcomes.len() < trial.outcomes).then(|| trial.why_failed())
+            (outcomes < trial.outcomes).then(|| trial.why_failed())
         })
         .or_else(|| limits.until.reached().map(|reached| reached.to_string()))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lang::outcome::{Condition, Operand, Value, can_compare};
+use lang::outcome::{Condition, Operand, Value, ask_for_undefined, can_compare};
 
 use super::super::cnf::Lit;
 use super::Encoder;
@@ -42,57 +42,48 @@ impl Encoder<'_> {
                 })
             }
             Condition::Compare(op, left, right) => {
-                let asks = [left, right].contains(&&Operand::Value(Value::Undefined));
+                let asks = ask_for_undefined(left, right);
                 let left = self.values_of(left, observables)?;
                 let right = self.values_of(right, observables)?;
-                let is_met = |left, right| can_compare(*op, (left, right), asks, wanted);
-                let pairs =
-                    self.pairs(&left, &right, |left, right| is_met(left, right).then_some(()));
-                let met: Vec<Lit> = pairs?.into_values().flatten().collect();
+                let mut met = Vec::new();
+                for ((one, when_one), (other, when_other)) in pairs(&left, &right)? {
+                    if can_compare(*op, (one, other), asks, wanted) {
+                        met.push(self.cnf.and(when_one, when_other));
+                    }
+                }
                 Some(self.cnf.or_all(&met))
             }
         }
     }
 
     /// The values that an operand may have, each with its literal. Different ones exclude each other.
-    fn values_of(
-        &mut self,
-        operand: &Operand,
-        observables: &[Domain],
-    ) -> Option<Vec<(Value, Lit)>> {
+    fn values_of(&mut self, operand: &Operand, observables: &[Domain]) -> Option<Vec<Known>> {
         match operand {
             Operand::Observable(index) => Some(observables[*index].possible()),
             Operand::Value(value) => Some(vec![(*value, Lit::TRUE)]),
             Operand::Computed(op, left, right) => {
                 let left = self.values_of(left, observables)?;
                 let right = self.values_of(right, observables)?;
-                let computed = |left, right| Some(Operand::computed(*op, left, right));
-                let pairs = self.pairs(&left, &right, computed)?.into_iter();
-                Some(pairs.map(|(value, ways)| (value, self.cnf.or_all(&ways))).collect())
-            }
-        }
-    }
-
-    /// What a function makes of two values, each with the literals of the pairs of which it makes that.
-    /// `None` if there are too many pairs.
-    fn pairs<T: Ord>(
-        &mut self,
-        left: &[(Value, Lit)],
-        right: &[(Value, Lit)],
-        make: impl Fn(Value, Value) -> Option<T>,
-    ) -> Option<BTreeMap<T, Vec<Lit>>> {
-        if left.len().saturating_mul(right.len()) > MOST_PAIRS {
-            return None;
-        }
-        let mut made: BTreeMap<T, Vec<Lit>> = BTreeMap::new();
-        for (one, when_one) in left {
-            for (other, when_other) in right {
-                if let Some(result) = make(*one, *other) {
-                    let both = self.cnf.and(*when_one, *when_other);
-                    made.entry(result).or_default().push(both);
+                let mut ways: BTreeMap<Value, Vec<Lit>> = BTreeMap::new();
+                for ((one, when_one), (other, when_other)) in pairs(&left, &right)? {
+                    let both = self.cnf.and(when_one, when_other);
+                    ways.entry(Operand::computed(*op, one, other)).or_default().push(both);
                 }
+                let ways = ways.into_iter();
+                Some(ways.map(|(value, ways)| (value, self.cnf.or_all(&ways))).collect())
             }
         }
-        Some(made)
     }
+}
+
+/// A value of an operand, and the literal that it has this value.
+type Known = (Value, Lit);
+
+/// All pairs of values of two operands. `None` if there are too many.
+fn pairs<'v>(
+    left: &'v [Known],
+    right: &'v [Known],
+) -> Option<impl Iterator<Item = (Known, Known)> + use<'v>> {
+    let is_few = left.len().saturating_mul(right.len()) <= MOST_PAIRS;
+    is_few.then(|| left.iter().flat_map(|one| right.iter().map(|other| (*one, *other))))
 }
