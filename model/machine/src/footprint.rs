@@ -204,20 +204,69 @@ fn add(
     future.access = future.access.union(access(instruction, machine));
 }
 
-/// [`Machine::own_locations`], without those that share a bit with one that something else accesses.
-pub(super) fn own_locations(machine: &Machine) -> u64 {
-    let (mut touched, mut others) = (0, 0);
-    for thread in &machine.code.threads {
-        let (mut by_cpu, mut by_nic) = (0, 0);
-        for instruction in &thread.instructions {
-            let Access { reads, writes, .. } = access(instruction, machine);
-            let is_issue = matches!(instruction, Instruction::Issue { .. });
-            *(if is_issue { &mut by_nic } else { &mut by_cpu }) |= reads | writes;
+/// Which locations one part of the machine accesses alone, as masks. A location is in a mask only if all that
+/// share its bit could be.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Private {
+    /// Those that nothing but the CPU of one thread accesses.
+    pub to_cpu: u64,
+    /// By queue pair, those that nothing reads and only its remote writes write.
+    pub to_remote: Vec<u64>,
+    /// By queue pair, those that nothing reads and only its local writes write.
+    pub to_local: Vec<u64>,
+    /// Those that nothing writes.
+    pub constant: u64,
+}
+
+impl Private {
+    pub fn of(machine: &Machine) -> Self {
+        let mut by_cpu = vec![0; machine.code.threads.len()];
+        let (mut read_by_nic, mut written) = (0, 0);
+        let mut to_remote = vec![0; machine.code.queue_pairs.len()];
+        let mut to_local = to_remote.clone();
+        for (thread, code) in machine.code.threads.iter().enumerate() {
+            for instruction in &code.instructions {
+                let Access { reads, writes, .. } = access(instruction, machine);
+                written |= writes;
+                match instruction {
+                    Instruction::Issue { queue_pair, operation, .. } => {
+                        let local = local_writes(operation);
+                        read_by_nic |= reads;
+                        to_local[queue_pair.0] |= local;
+                        to_remote[queue_pair.0] |= writes & !local;
+                    }
+                    _ => by_cpu[thread] |= reads | writes,
+                }
+            }
         }
-        others |= by_nic | touched & by_cpu;
-        touched |= by_cpu;
+        let (mut any, mut several) = (read_by_nic, 0);
+        for part in by_cpu.iter().chain(&to_remote).chain(&to_local) {
+            several |= any & part;
+            any |= part;
+        }
+        let all = to_remote.iter_mut().chain(&mut to_local);
+        all.for_each(|part| *part &= !several);
+        let to_cpu = by_cpu.iter().fold(0, |all, part| all | part) & !several;
+        Self { to_cpu, to_remote, to_local, constant: !written }
     }
-    touched & !others
+}
+
+/// The locations that an operation writes at its thread's node.
+fn local_writes(operation: &Operation) -> u64 {
+    match operation {
+        Operation::Get { target, .. } => bit(target.0),
+        Operation::Words { is_put: false, moves } => {
+            moves.iter().fold(0, |all, (_, to)| all | bit(to.0))
+        }
+        Operation::Rcas { result, .. } | Operation::Rfaa { result, .. } => bit(result.0),
+        Operation::Put { .. }
+        | Operation::PutValue { .. }
+        | Operation::Words { .. }
+        | Operation::AtomicWrite { .. }
+        | Operation::Flush { .. }
+        | Operation::Message { .. }
+        | Operation::Fence => 0,
+    }
 }
 
 /// What an instruction touches, including the operation that it issues.

@@ -21,8 +21,13 @@
 //!   first matters);
 //! - `Mfence` on an empty store buffer, which only the same thread could fill; Poll and Wait that find their
 //!   notice, which nobody else takes;
-//! - rule 2 for a put of a value: wbL can fill in between (rule 7), but it drains again before
-//!   the program can end, and the value read is the same;
+//! - rule 2 for a put of a value, or of a location that nothing writes: wbL can fill in between (rule 7),
+//!   but it drains again before the program can end, and the value read is the same;
+//! - rule 6 for a get of a location that nothing writes, in the same way. What may overtake the get may
+//!   overtake its local write;
+//! - rule 4, or 8, for a write at the head of wbR, or wbL, to a location that nothing else writes and nothing
+//!   reads: the buffer is FIFO, and outcomes show what is in memory when it is empty. For such a write, rules
+//!   3 and 4, or 7 and 8, are taken together if the buffer is empty: then nothing else can see the first;
 //! - rule 5: the ack blocks only what cannot overtake it, and `cn` blocks nothing;
 //! - a receive going from the head of the store buffer to its queue: it is appended, only messages of its
 //!   queue pair take it, and they take the oldest;
@@ -85,12 +90,16 @@ use compiler::code::Instruction;
 use super::footprint::bit;
 use super::queue_pair::{Ahead, has_receive};
 use super::rules::{Agent, Effect, Machine, Transition, Variant};
-use super::state::{Entry, Item, Kind, KindSet, Source, State};
+use super::state::{Entry, Item, Kind, KindSet, LocalEntry, RemoteWrite, Source, State};
 use super::stubborn::Step;
 
 /// How many steps of one thread are taken at once before the search continues. A loop that touches no memory
 /// never ends.
 const THREAD_STEPS: usize = 4096;
+
+/// The number of entries of a store buffer or pipe from which on what moves them on is preferred to what adds
+/// to them, so that long programs do not fill the queues. Tests have short programs.
+const AT_ONCE: usize = if cfg!(test) { 2 } else { 16 };
 
 /// The kinds of a put's words that have not left for the remote node.
 pub(super) const UNSENT: KindSet = Kind::Put.bit() | Kind::RemoteWrite.bit();
@@ -124,17 +133,25 @@ impl Machine {
                 }
             }
             for pair in 0..state.pairs.len() {
-                while let Some(slot) = self.settled_slot(state, pair) {
-                    moved = true;
-                    let transition = Transition { agent: Agent::Pipe(pair), slot };
-                    log(state, transition);
-                    if self.apply(state, transition) == Effect::QueueFull {
-                        return Settled::QueueFull;
-                    }
+                match self.settle_pair(state, pair, log) {
+                    Ok(steps) => moved |= steps > 0,
+                    Err(settled) => return settled,
                 }
             }
         }
         Settled::Yes
+    }
+
+    fn settle_pair(&self, state: &mut State, pair: usize, log: Log<'_>) -> Result<usize, Settled> {
+        let mut steps = 0;
+        while let Some(transition) = self.settled_step(state, pair) {
+            log(state, transition);
+            if self.apply(state, transition) == Effect::QueueFull {
+                return Err(Settled::QueueFull);
+            }
+            steps += 1;
+        }
+        Ok(steps)
     }
 
     fn settle_thread(
@@ -146,15 +163,16 @@ impl Machine {
         let mut steps = 0;
         loop {
             let head = state.threads[thread].buffer.first();
-            let agent = if head.is_some_and(|head| self.is_private(head)) {
+            let posted = head
+                .filter(|head| !matches!(head.item, Item::Write { .. }))
+                .filter(|head| !self.comes_to_shared(head))
+                .filter(|head| state.pairs[head.pair].pipe.len() < AT_ONCE);
+            let comes_to = posted.map(|entry| entry.pair);
+            let agent = if posted.is_some() || head.is_some_and(|head| self.is_private(head)) {
                 Agent::StoreBuffer(thread)
-            } else if self.is_silent(state, thread) && self.cpu_enabled(state, thread) {
-                Agent::Cpu(thread)
-            } else if let Some(entry) = head
-                && !matches!(entry.item, Item::Write { .. })
-                && !self.comes_to_shared(entry)
+            } else if state.threads[thread].buffer.len() < AT_ONCE && self.is_silent(state, thread)
             {
-                Agent::StoreBuffer(thread)
+                Agent::Cpu(thread)
             } else {
                 return Ok(steps);
             };
@@ -165,6 +183,10 @@ impl Machine {
                 Effect::AssumeFailed => return Err(Settled::AssumeFailed),
                 Effect::QueueFull => return Err(Settled::QueueFull),
             }
+            // What can leave the queues leaves them before more is posted, so that they stay short.
+            if let Some(pair) = comes_to {
+                self.settle_pair(state, pair, log)?;
+            }
             steps += 1;
             if steps >= THREAD_STEPS {
                 return Err(Settled::NotYet);
@@ -174,7 +196,7 @@ impl Machine {
 
     /// Whether an entry of a store buffer is a write that no other agent can see.
     fn is_private(&self, entry: &Entry) -> bool {
-        matches!(entry.item, Item::Write { target, .. } if self.own_locations & bit(target.0) != 0)
+        matches!(entry.item, Item::Write { target, .. } if self.private.to_cpu & bit(target.0) != 0)
     }
 
     /// Whether an entry of a store buffer goes to a queue pair that threads share.
@@ -182,9 +204,9 @@ impl Machine {
         !matches!(entry.item, Item::Write { .. }) && self.is_shared(entry.pair)
     }
 
-    /// Whether the thread's next instruction touches no memory.
-    fn is_silent(&self, state: &State, thread: usize) -> bool {
-        match self.next_instruction(state, thread) {
+    /// Whether the thread can take its next instruction, and that touches no memory.
+    pub(super) fn is_silent(&self, state: &State, thread: usize) -> bool {
+        let touches_none = match self.next_instruction(state, thread) {
             None
             | Some(
                 Instruction::Read { .. }
@@ -197,6 +219,50 @@ impl Machine {
                 matches!(pairs.as_slice(), [one] if !self.is_shared(one.0))
             }
             Some(_) => true,
+        };
+        touches_none && self.cpu_enabled(state, thread)
+    }
+
+    /// A step of a queue pair that can be taken at once.
+    fn settled_step(&self, state: &State, pair: usize) -> Option<Transition> {
+        let queues = &state.pairs[pair];
+        if let Some(RemoteWrite { target: Some(target), completes: None, .. }) =
+            queues.remote.first()
+            && self.private.to_remote[pair] & bit(target.0) != 0
+        {
+            return Some(Transition { agent: Agent::RemoteBuffer(pair), slot: 0 });
+        }
+        if let Some(LocalEntry::Write { target, .. }) = queues.local.first()
+            && self.private.to_local[pair] & bit(target.0) != 0
+        {
+            return Some(Transition { agent: Agent::LocalBuffer(pair), slot: 0 });
+        }
+        let slot = self.settled_slot(state, pair)?;
+        Some(Transition { agent: Agent::Pipe(pair), slot })
+    }
+
+    /// Whether an entry's next step reads what nothing writes, or writes what nothing reads by way of an
+    /// empty buffer.
+    fn is_unseen(&self, state: &State, pair: usize, item: &Item) -> bool {
+        let queues = &state.pairs[pair];
+        let private = &self.private;
+        match item {
+            Item::Put { source: Source::Value(_), .. }
+            | Item::Message { source: Source::Value(_), .. } => queues.local.is_empty(),
+            Item::Put { source: Source::Location(source), .. }
+            | Item::Message { source: Source::Location(source), .. } => {
+                queues.local.is_empty() && private.constant & bit(source.0) != 0
+            }
+            Item::Get { source, .. } => {
+                queues.remote.is_empty() && private.constant & bit(source.0) != 0
+            }
+            Item::RemoteWrite { target, .. } | Item::MessageWrite { target: Some(target), .. } => {
+                queues.remote.is_empty() && private.to_remote[pair] & bit(target.0) != 0
+            }
+            Item::LocalWrite { target, .. } => {
+                queues.local.is_empty() && private.to_local[pair] & bit(target.0) != 0
+            }
+            _ => false,
         }
     }
 
@@ -209,8 +275,7 @@ impl Machine {
             let ahead = before.of(entry);
             let free = ahead & !self.overtakes[kind as usize] == 0;
             let now = match entry.item {
-                Item::Put { source: Source::Value(_), .. }
-                | Item::Message { source: Source::Value(_), .. } => free && queues.local.is_empty(),
+                _ if free && self.is_unseen(state, pair, &entry.item) => true,
                 Item::RemoteWrite { .. }
                 | Item::AtomicWrite { .. }
                 | Item::MessageWrite { .. }

@@ -13,7 +13,7 @@ use lang::program::{LocationId, WorkId};
 
 use super::crash::survivors;
 use super::fault::{Fault, FaultSet};
-use super::footprint::{bit, own_locations};
+use super::footprint::{Private, bit};
 use super::queue_pair::{ones, overtakes};
 use super::rma::Rules;
 use super::state::{Kind, KindSet, PairState, State, ThreadState};
@@ -150,8 +150,8 @@ pub struct Machine {
     pub(super) waits: Vec<Vec<(WorkId, usize)>>,
     /// Whether outcomes show what a crash of all nodes leaves in memory, at any moment.
     pub(super) crashes: bool,
-    /// The locations that nothing but the CPU of one thread accesses, as a mask.
-    pub(super) own_locations: u64,
+    /// The locations that one part of the machine accesses alone.
+    pub(super) private: Private,
     /// By thread, a location in which it counts the calls from which it has returned; for words.
     pub(super) clocks: Vec<LocationId>,
 }
@@ -218,10 +218,10 @@ impl Machine {
             buffers,
             waits,
             crashes: test.program.crash.is_some(),
-            own_locations: 0,
+            private: Private::default(),
             clocks: Vec::new(),
         };
-        machine.own_locations = own_locations(&machine);
+        machine.private = Private::of(&machine);
         Ok(machine)
     }
 

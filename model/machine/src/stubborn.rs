@@ -32,6 +32,8 @@ struct Part {
     operations: Access,
     /// As in [`Step`].
     through: Option<Agent>,
+    /// Whether its next step only adds to a queue.
+    adds: bool,
     /// A mask of other parts whose order with this part's next step matters for reasons other than memory.
     overtaken: u64,
     /// The further slots at which it is enabled, as a mask.
@@ -73,6 +75,7 @@ impl Part {
             later,
             operations: Access::default(),
             through: None,
+            adds: false,
             overtaken: 0,
             further: 0,
         }
@@ -127,8 +130,10 @@ impl Reduction {
         let is_enabled = |index: &usize| self.parts[*index].status == Status::Enabled;
         let enabled =
             (0..self.parts.len()).filter(is_enabled).fold(0, |all, index| all | 1u64 << index);
+        let adds = |index: &usize| self.parts[*index].adds;
+        let adding = indices(enabled).filter(adds).fold(0, |all, index| all | 1u64 << index);
         let mut best = enabled;
-        for seed in indices(enabled) {
+        for seed in indices(enabled & !adding).chain(indices(adding)) {
             if best.count_ones() == 1 {
                 break;
             }
@@ -195,8 +200,10 @@ impl Reduction {
         let buffer = state.threads.len() + thread;
         let drained = state.threads[thread].buffer.is_empty();
         let mut now = Access::default();
+        let adds = machine.is_silent(state, thread);
         let status = match machine.next_instruction(state, thread) {
             None => Status::Stuck,
+            Some(_) if adds => Status::Enabled,
             Some(instruction) => match (machine.in_flight(state, thread), instruction) {
                 (Some(pair), _) => Status::WaitsFor(self.first[pair] + 2),
                 (None, Instruction::Read { location, .. }) => {
@@ -245,7 +252,7 @@ impl Reduction {
             _ => footprints.future(thread, state.threads[thread].pc).access,
         };
         let transition = Transition { agent: Agent::Cpu(thread), slot: 0 };
-        Part { status, ..Part::new(transition, now, later) }
+        Part { status, adds, ..Part::new(transition, now, later) }
     }
 
     fn pair(&mut self, machine: &Machine, footprints: &Footprints, state: &State, pair: usize) {
@@ -402,7 +409,8 @@ fn store_buffer(machine: &Machine, state: &State, thread: usize) -> Part {
     }
     let status = if buffer.is_empty() { Status::Stuck } else { Status::Enabled };
     let transition = Transition { agent: Agent::StoreBuffer(thread), slot: 0 };
-    Part { status, operations, ..Part::new(transition, now, later) }
+    let adds = buffer.first().is_some_and(|entry| !matches!(entry.item, Item::Write { .. }));
+    Part { status, operations, adds, ..Part::new(transition, now, later) }
 }
 
 fn buffer_of_writes(agent: Agent, head: u64, all: u64) -> Part {

@@ -245,3 +245,26 @@ fn rare_orders() {
         "c := w^2; z^2 :=^d 1; Wait(d); a := y || y^1 := 1; e :=^f v^1; Wait(f); b := z; w := 1";
     check(Variant::RdmaWait, "y, v = 0, 0 || w, z = 0, 0", body, "a, b, c", &[0, 0, 1]);
 }
+
+/// What nothing else can see leaves the queues before more comes, so long programs do not fill them.
+#[test]
+fn long_programs() {
+    let bodies = [
+        ("x := 1; ", Variant::RdmaTso),
+        ("y^2 := x; ", Variant::RdmaTso),
+        ("x := y^2; ", Variant::RdmaTso),
+        ("y^2 := x; Poll(2); ", Variant::RdmaTso),
+        ("y^2 :=^d x; Wait(d); ", Variant::RdmaWait),
+        ("x := RFAA(y^2, 1); Poll(2); ", Variant::RdmaTso),
+        ("x := 1; y^2 := x; Poll(2); ", Variant::RdmaTso),
+        ("Rfence(2); ", Variant::RdmaTso),
+        ("y^2 := x; ", Variant::Sc),
+    ];
+    for (statements, variant) in bodies {
+        let body = format!("{} ||", statements.repeat(300));
+        let test = test("x = 0 || y = 0", &body, "x, y");
+        let limits = Limits { states: 300, ..Limits::default() };
+        let found = explore(&test, variant, limits).unwrap();
+        assert!(found.complete && found.outcomes.len() == 1, "{statements}: {:?}", found.reason);
+    }
+}

@@ -18,20 +18,20 @@ fn a_put_that_overtakes_a_poll() {
     let Witness::Steps(steps) = found else { panic!("{found:?}") };
     let expected = "\
 thread 1: put to node 2 enters the store buffer
-thread 1: put to node 2 enters the store buffer
 store buffer: put z := x goes to the NIC (thread 1 to node 2)
+thread 1: put to node 2 enters the store buffer
 store buffer: put z := x goes to the NIC (thread 1 to node 2)
 rule 2: put z := x reads 0 (thread 1 to node 2)
 rule 3: put's remote write z := 0 leaves the pipe (thread 1 to node 2)
+rule 4: put's remote write z := 0 reaches memory (thread 1 to node 2)
 rule 5: ack becomes a completion notice (thread 1 to node 2)
 thread 1: Poll(2)
 thread 1: x := 1 enters the store buffer
 store buffer: x := 1 reaches memory (thread 1)
 rule 2: put z := x reads 1 (thread 1 to node 2)
 rule 3: put's remote write z := 1 leaves the pipe (thread 1 to node 2)
-rule 5: ack becomes a completion notice (thread 1 to node 2)
-rule 4: put's remote write z := 0 reaches memory (thread 1 to node 2)
-rule 4: put's remote write z := 1 reaches memory (thread 1 to node 2)";
+rule 4: put's remote write z := 1 reaches memory (thread 1 to node 2)
+rule 5: ack becomes a completion notice (thread 1 to node 2)";
     assert_eq!(steps.join("\n"), expected);
     let none = find(&test, Variant::RdmaTso, FaultSet::NONE, &outcome(&[2]));
     assert_eq!(none, Witness::None);
