@@ -199,12 +199,13 @@ struct Large {
 }
 
 impl Large {
-    fn writes(count: usize) -> Self {
+    /// A thread that does the same again and again, and nobody else.
+    fn alone(count: usize, does: &str, statement: &str) -> Self {
         Self {
-            what: format!("a thread that writes {} times", markdown::count(count)),
-            declarations: "x = 0".to_owned(),
-            statements: vec!["x := 1"; count].join("\n"),
-            observed: "x",
+            what: format!("a thread that {does} {} times", markdown::count(count)),
+            declarations: "x = 0 || y = 0".to_owned(),
+            statements: vec![format!("{statement} ||"); count].join("\n"),
+            observed: "x, y",
         }
     }
 
@@ -212,7 +213,7 @@ impl Large {
         let read = |value: usize| if value == 1 { "a := x" } else { "" };
         let put = |value: usize| format!("x^2 := {value} || {}", read(value));
         Self {
-            what: format!("{count} puts, and a CPU that reads once"),
+            what: format!("{} puts, and a CPU that reads once", markdown::count(count)),
             declarations: "|| x = 0".to_owned(),
             statements: (1..=count).map(put).collect::<Vec<_>>().join("\n"),
             observed: "a",
@@ -234,12 +235,17 @@ impl Large {
 fn large() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("large.litmus").display().to_string();
     let cases = [
-        (Large::writes(5000), "auto"),
-        (Large::writes(20_000), "auto"),
-        (Large::writes(5000), "smt"),
-        (Large::writes(20_000), "smt"),
-        (Large::puts(400), "auto"),
-        (Large::puts(800), "auto"),
+        (Large::alone(20_000, "writes", "x := 1"), "auto"),
+        (Large::alone(20_000, "puts", "y^2 := x"), "auto"),
+        (Large::alone(20_000, "gets", "x := y^2"), "auto"),
+        (Large::alone(20_000, "fetches and adds", "x := RFAA(y^2, 1)"), "auto"),
+        (Large::alone(10_000, "puts and waits", "y^2 :=^d x; Wait(d)"), "auto"),
+        (Large::puts(1000), "auto"),
+        (Large::puts(10_000), "auto"),
+        (Large::alone(5000, "writes", "x := 1"), "smt"),
+        (Large::alone(20_000, "writes", "x := 1"), "smt"),
+        (Large::puts(400), "smt"),
+        (Large::puts(800), "smt"),
         (Large::broadcasts(1, 32), "auto"),
         (Large::broadcasts(32, 32), "auto"),
         (Large::broadcasts(48, 48), "auto"),

@@ -50,6 +50,8 @@ pub(crate) const STATES_OF_AUTO: u64 = 1_000_000;
 /// How many states are explored at most before smt is asked, or to know whether all executions end: up to
 /// 0.1 s.
 const FEW_STATES: u64 = 20_000;
+/// How many more for each statement. Smt takes time in proportion to the square of their number.
+const STATES_OF_STATEMENT: u64 = 10;
 /// How many states are explored at most before smt is asked about claims that need few outcomes.
 const STATES_OF_VERDICTS: u64 = 200;
 /// How many bytes these may take: those of long programs are large, and take as much longer.
@@ -318,7 +320,7 @@ fn settled_soon(
         // Only whether the machine can run the test.
         Needs::Nothing => 1,
         Needs::Answers => STATES_OF_VERDICTS,
-        Needs::AllOutcomes => FEW_STATES,
+        Needs::AllOutcomes => few_states(test),
     };
     let found = quickly(test, model, request, states)?;
     let answered = Answered::of(test, own, &found.allowed);
@@ -367,7 +369,7 @@ fn auto<'a>(
     let limits = machine::Limits {
         states: request.max_states.unwrap_or(STATES_OF_AUTO),
         memory: limits.memory.min(MANY_BYTES),
-        trial: Some(Trial { states: FEW_STATES, memory: FEW_BYTES, outcomes: MANY_OUTCOMES }),
+        trial: Some(Trial { states: few_states(test), memory: FEW_BYTES, outcomes: MANY_OUTCOMES }),
         until,
     };
     match explore(test, model, request, limits) {
@@ -425,6 +427,14 @@ fn is_asked_first(test: &Test, model: &Model) -> bool {
     !may_misuse && is_shipped(model)
 }
 
+/// How many states of a program are few.
+fn few_states(test: &Test) -> u64 {
+    let mut statements = 0;
+    let threads = &test.program.threads;
+    threads.iter().for_each(|thread| each(&thread.body, &mut |_| statements += 1));
+    FEW_STATES + STATES_OF_STATEMENT * statements
+}
+
 /// What the machine shows in at most this number of states.
 fn quickly(test: &Test, model: &Model, request: &Request<'_>, states: u64) -> Option<Found> {
     let limits = request.machine_limits();
@@ -448,7 +458,7 @@ fn ending(test: &Test, model: &Model, request: &Request<'_>, soon: Option<Found>
     if !machine::may_wait(&test.program) {
         return Ending::Always;
     }
-    soon.or_else(|| quickly(test, model, request, FEW_STATES))
+    soon.or_else(|| quickly(test, model, request, few_states(test)))
         .map(|found| found.ending)
         .unwrap_or_default()
 }

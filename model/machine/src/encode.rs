@@ -68,17 +68,6 @@ impl Dead<'_> {
     }
 }
 
-/// The locations that an entry still has to read.
-pub(super) fn item_reads(item: &Item) -> u64 {
-    match item {
-        Item::Put { source: Source::Location(source), .. }
-        | Item::Message { source: Source::Location(source), .. }
-        | Item::Get { source, .. } => bit(source.0),
-        Item::Rcas { target, .. } | Item::Rfaa { target, .. } => bit(target.0),
-        _ => 0,
-    }
-}
-
 impl Machine {
     /// Appends the state's encoding.
     pub(super) fn encode(&self, state: &State, dead: Option<&Dead<'_>>, out: &mut Vec<u8>) {

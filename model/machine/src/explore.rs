@@ -19,7 +19,7 @@ use super::rules::{Effect, Machine, QUEUE_LIMIT, Transition, Variant, in_request
 use super::seen::StateSet;
 use super::state::State;
 use super::steps::Steps;
-use super::stubborn::{Reduction, Step};
+use super::stubborn::{Reduction, Step, View};
 use super::witness::Search;
 
 /// How much of the state space to leave out. Outcomes do not depend on it.
@@ -206,7 +206,7 @@ impl<'a> Explorer<'a> {
             return Ok(());
         }
         let mut choices = std::mem::take(&mut self.choices);
-        self.choose(reduction, &mut choices);
+        self.choose(reduction, state, &mut choices);
         for step in &choices {
             next.assign(state);
             if self.step(next, step)? {
@@ -262,12 +262,13 @@ impl<'a> Explorer<'a> {
         self.machine.settle(state, &mut |state, transition| steps.note(state, transition))
     }
 
-    fn choose(&self, reduction: &mut Reduction, choices: &mut Vec<Step>) {
+    fn choose(&self, reduction: &mut Reduction, state: &State, choices: &mut Vec<Step>) {
         choices.clear();
         if self.effort == Effort::Eager {
             choices.extend(reduction.all());
         } else {
-            reduction.choose(self.footprints, choices);
+            let (machine, footprints) = (self.machine, self.footprints);
+            reduction.choose(View { machine, footprints, state }, choices);
         }
     }
 
@@ -293,8 +294,10 @@ impl<'a> Explorer<'a> {
             return Ok(());
         }
         let mut earlier = None;
+        let began = section(state);
         for taken in 1..=CHAIN {
             match self.settle(state) {
+                Settled::Yes if section(state) != began => break,
                 Settled::Yes => {}
                 Settled::NotYet => break,
                 Settled::AssumeFailed => {
@@ -312,7 +315,7 @@ impl<'a> Explorer<'a> {
             }
             // `expand` is iterating over `self.choices`, so they are moved out of the way.
             let mut choices = std::mem::take(&mut self.choices);
-            self.choose(reduction, &mut choices);
+            self.choose(reduction, state, &mut choices);
             let only = if let [only] = choices[..] { Some(only) } else { None };
             self.choices = choices;
             let Some(only) = only else { break };
@@ -461,6 +464,13 @@ impl<'a> Explorer<'a> {
         }
         self.limits.until.reached().map(|reached| reached.to_string())
     }
+}
+
+/// Where threads are, roughly. Where this changes, a state is stored, so that paths through a long program
+/// that come together are followed once from there.
+fn section(state: &State) -> usize {
+    const INSTRUCTIONS: usize = 64;
+    state.threads.iter().map(|thread| thread.pc).sum::<usize>() / INSTRUCTIONS
 }
 
 fn queue_full() -> String {

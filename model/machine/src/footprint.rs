@@ -9,6 +9,7 @@ use lang::Test;
 use lang::outcome::Observed;
 use lang::program::{Register, RegisterId};
 
+use super::requests::{Stage, Stages};
 use super::rules::Machine;
 
 /// Locations and locks that are touched.
@@ -27,6 +28,8 @@ pub(super) struct Access {
 pub(super) struct Future {
     /// What its own instructions touch, and the operations that they issue.
     pub access: Access,
+    /// The same without what operations touch when they have left the CPU.
+    pub own: Access,
     /// The queue pairs that it may poll.
     pub polls: u64,
     /// The registers whose current value it may use.
@@ -40,10 +43,21 @@ pub(super) struct Future {
 pub(super) struct Footprints {
     /// By thread and instruction. The last entry of a thread is for its end.
     futures: Vec<Vec<Future>>,
+    /// By thread.
+    requests: Vec<Requests>,
     /// The observed locations.
     pub observed: u64,
     /// By register: whether it is observed, and the thread it belongs to.
     pub registers: Vec<(bool, usize)>,
+}
+
+/// What a thread may still post.
+#[derive(Clone, Debug)]
+struct Requests {
+    /// The thread's queue pairs.
+    pairs: Vec<usize>,
+    /// By instruction and queue pair, what the operations touch.
+    stages: Vec<Stages>,
 }
 
 /// The bit that stands for an index.
@@ -88,43 +102,78 @@ impl Footprints {
         }
         let exact = registers.len() <= 64;
         let threads = machine.code.threads.iter();
-        let futures = threads.map(|thread| futures(thread, machine, exact)).collect();
-        Self { futures, observed, registers }
+        let (futures, requests) = threads.map(|thread| futures(thread, machine, exact)).unzip();
+        Self { futures, requests, observed, registers }
     }
 
     pub fn future(&self, thread: usize, pc: usize) -> &Future {
         &self.futures[thread][pc]
     }
+
+    /// By queue pair, what operations touch that the thread posts there from an instruction on.
+    pub fn requests(&self, thread: usize, pc: usize) -> impl Iterator<Item = (usize, &Stages)> {
+        let Requests { pairs, stages } = &self.requests[thread];
+        pairs.iter().copied().zip(&stages[pc * pairs.len()..])
+    }
 }
 
 /// The least solution of "a future is the instruction's part and its successors' futures".
-fn futures(thread: &ThreadCode, machine: &Machine, exact: bool) -> Vec<Future> {
+fn futures(thread: &ThreadCode, machine: &Machine, exact: bool) -> (Vec<Future>, Requests) {
     let end = thread.instructions.len();
     let mut futures = vec![Future::default(); end + 1];
+    let mut requests = Requests { pairs: thread.pairs().collect(), stages: Vec::new() };
+    requests.stages = vec![Stages::default(); (end + 1) * requests.pairs.len()];
     let mut changed = true;
     while changed {
         changed = false;
         for pc in (0..end).rev() {
             let instruction = &thread.instructions[pc];
-            let mut future = match instruction {
-                Instruction::Jump(target) => futures[*target],
-                Instruction::JumpIfZero { target, .. } => {
-                    let (one, other) = (futures[pc + 1], futures[*target]);
-                    Future {
-                        access: one.access.union(other.access),
-                        polls: one.polls | other.polls,
-                        live: one.live | other.live,
-                        assigned: one.assigned | other.assigned,
-                    }
-                }
-                _ => futures[pc + 1],
+            let next = match instruction {
+                Instruction::Jump(target) => [*target; 2],
+                Instruction::JumpIfZero { target, .. } => [pc + 1, *target],
+                _ => [pc + 1; 2],
+            };
+            let (one, other) = (futures[next[0]], futures[next[1]]);
+            let mut future = Future {
+                access: one.access.union(other.access),
+                own: one.own.union(other.own),
+                polls: one.polls | other.polls,
+                live: one.live | other.live,
+                assigned: one.assigned | other.assigned,
             };
             add(&mut future, instruction, thread, machine, exact);
             changed |= future != futures[pc];
             futures[pc] = future;
+            changed |= requests.add(machine, instruction, pc, next);
         }
     }
-    futures
+    (futures, requests)
+}
+
+impl Requests {
+    /// Whether what is known changes.
+    fn add(
+        &mut self,
+        machine: &Machine,
+        instruction: &Instruction,
+        pc: usize,
+        next: [usize; 2],
+    ) -> bool {
+        let count = self.pairs.len();
+        let mut changed = false;
+        for (at, pair) in self.pairs.iter().enumerate() {
+            let mut stages =
+                self.stages[next[0] * count + at].union(&self.stages[next[1] * count + at]);
+            if let Instruction::Issue { queue_pair, operation, .. } = instruction
+                && queue_pair.0 == *pair
+            {
+                stages = stages.union(&Stages::of_operation(machine, *pair, operation));
+            }
+            changed |= stages != self.stages[pc * count + at];
+            self.stages[pc * count + at] = stages;
+        }
+        changed
+    }
 }
 
 fn add(
@@ -201,7 +250,13 @@ fn add(
         Instruction::Wait(_) => thread.queue_pairs.clone().fold(0, |all, pair| all | bit(pair)),
         _ => 0,
     };
-    future.access = future.access.union(access(instruction, machine));
+    let access = access(instruction, machine);
+    future.access = future.access.union(access);
+    let own = match instruction {
+        Instruction::Issue { .. } => Access { posts: access.posts, ..Access::default() },
+        _ => access,
+    };
+    future.own = future.own.union(own);
 }
 
 /// Which locations one part of the machine accesses alone, as masks. A location is in a mask only if all that
@@ -230,7 +285,8 @@ impl Private {
                 written |= writes;
                 match instruction {
                     Instruction::Issue { queue_pair, operation, .. } => {
-                        let local = local_writes(operation);
+                        let stages = Stages::of_operation(machine, queue_pair.0, operation);
+                        let local = stages.get(Stage::LocalWrite).writes;
                         read_by_nic |= reads;
                         to_local[queue_pair.0] |= local;
                         to_remote[queue_pair.0] |= writes & !local;
@@ -251,78 +307,33 @@ impl Private {
     }
 }
 
-/// The locations that an operation writes at its thread's node.
-fn local_writes(operation: &Operation) -> u64 {
-    match operation {
-        Operation::Get { target, .. } => bit(target.0),
-        Operation::Words { is_put: false, moves } => {
-            moves.iter().fold(0, |all, (_, to)| all | bit(to.0))
-        }
-        Operation::Rcas { result, .. } | Operation::Rfaa { result, .. } => bit(result.0),
-        Operation::Put { .. }
-        | Operation::PutValue { .. }
-        | Operation::Words { .. }
-        | Operation::AtomicWrite { .. }
-        | Operation::Flush { .. }
-        | Operation::Message { .. }
-        | Operation::Fence => 0,
-    }
-}
-
 /// What an instruction touches, including the operation that it issues.
 fn access(instruction: &Instruction, machine: &Machine) -> Access {
-    let (mut reads, mut writes, mut lock) = (0, 0, 0);
-    let (mut posts, mut takes) = (0, 0);
     let shared = |pair: usize| if machine.is_shared(pair) { bit(pair) } else { 0 };
+    let none = Access::default();
     match instruction {
-        Instruction::Issue { queue_pair, .. } => posts = shared(queue_pair.0),
-        Instruction::Poll(pairs) => takes = pairs.iter().fold(0, |all, one| all | shared(one.0)),
-        _ => {}
-    }
-    match instruction {
-        Instruction::Read { location, .. } => reads = bit(location.0),
-        Instruction::Write { location, .. } => writes = bit(location.0),
+        Instruction::Read { location, .. } => Access { reads: bit(location.0), ..none },
+        Instruction::Write { location, .. } => Access { writes: bit(location.0), ..none },
         Instruction::Cas { location, .. }
         | Instruction::Faa { location, .. }
         | Instruction::Exchange { location, .. } => {
-            reads = bit(location.0);
-            writes = reads;
+            Access { reads: bit(location.0), writes: bit(location.0), ..none }
         }
-        Instruction::Issue { queue_pair, operation, .. } => match operation {
-            Operation::Put { target, source } | Operation::Get { target, source } => {
-                reads = bit(source.0);
-                writes = bit(target.0);
-            }
-            Operation::Words { moves, .. } => {
-                for (from, to) in moves {
-                    reads |= bit(from.0);
-                    writes |= bit(to.0);
-                }
-            }
-            Operation::PutValue { target, .. } => writes = bit(target.0),
-            Operation::Rcas { result, target, .. } | Operation::Rfaa { result, target, .. } => {
-                reads = bit(target.0);
-                writes = reads | bit(result.0);
-                lock = bit(machine.lock[queue_pair.0]);
-            }
-            Operation::AtomicWrite { target, .. } => writes = bit(target.0),
-            Operation::Message { target, source, .. } => {
-                if let MessageSource::Location(source) = source {
-                    reads = bit(source.0);
-                }
-                writes = target.map_or(machine.buffers[queue_pair.0], |target| bit(target.0));
-            }
-            Operation::Flush { .. } | Operation::Fence => {}
-        },
+        Instruction::Issue { queue_pair, operation, .. } => {
+            let stages = Stages::of_operation(machine, queue_pair.0, operation);
+            Access { posts: shared(queue_pair.0), ..stages.all() }
+        }
+        Instruction::Poll(pairs) => {
+            let takes = pairs.iter().fold(0, |all, one| all | shared(one.0));
+            Access { takes, ..none }
+        }
         Instruction::Assign { .. }
         | Instruction::Fence
         | Instruction::Receive { .. }
         | Instruction::PollReceive { .. }
-        | Instruction::Poll(_)
         | Instruction::Wait(_)
         | Instruction::Jump(_)
         | Instruction::JumpIfZero { .. }
-        | Instruction::Assume(_) => {}
+        | Instruction::Assume(_) => none,
     }
-    Access { reads, writes, locks: lock, posts, takes }
 }

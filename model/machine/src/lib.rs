@@ -26,6 +26,7 @@ mod progress;
 mod queue_pair;
 mod random;
 mod reduce;
+mod requests;
 mod rma;
 pub mod rules;
 mod seen;

@@ -58,6 +58,8 @@
 //! can, without one of them, ever do something whose order with one of them matters. It starts from an
 //! enabled step and closes: an enabled step brings in every `Part` of the machine whose remaining accesses
 //! conflict with it; a part that is not enabled brings in one other part that must move before it can.
+//! What a request still has to do at memory may stand behind what it cannot overtake in its pipe, or behind
+//! what is in wbR or wbL: then that is brought in, as it must move first; and nothing, if it is the step.
 //! Following only a stubborn set's steps reaches all terminal states, cycles or not.
 //!
 //! Accesses conflict if they touch one location, one of them writes, and the location's value still matters;
@@ -97,9 +99,9 @@ use super::stubborn::Step;
 /// never ends.
 const THREAD_STEPS: usize = 4096;
 
-/// The number of entries of a store buffer or pipe from which on what moves them on is preferred to what adds
-/// to them, so that long programs do not fill the queues. Tests have short programs.
-const AT_ONCE: usize = if cfg!(test) { 2 } else { 16 };
+/// From this number of entries of a queue on, steps that add to it are taken only if no others are enough, so
+/// that long programs do not fill it. Tests have short programs.
+pub(super) const AT_ONCE: usize = if cfg!(test) { 2 } else { 16 };
 
 /// The kinds of a put's words that have not left for the remote node.
 pub(super) const UNSENT: KindSet = Kind::Put.bit() | Kind::RemoteWrite.bit();
@@ -284,6 +286,7 @@ impl Machine {
                     let no_get = ahead & (Kind::Get.bit() | Kind::Flush.bit()) == 0;
                     free && is_last
                         && no_get
+                        && queues.remote.len() < AT_ONCE
                         && self.variant != Variant::Sc
                         && has_receive(state, pair, entry)
                 }

@@ -1,15 +1,19 @@
 //! Chooses stubborn sets: which steps of a settled state are enough to take. `reduce` explains why.
 
+mod behind;
 mod waits;
 
 use compiler::code::Instruction;
 
-use super::encode::item_reads;
 use super::footprint::{Access, Footprints, bit};
 use super::queue_pair::has_receive;
-use super::reduce::UNSENT;
+use super::reduce::{AT_ONCE, UNSENT};
+use super::requests::Stages;
 use super::rules::{Agent, Machine, Transition, Variant};
 use super::state::{Entry, Item, Kind, LocalEntry, RemoteWrite, State};
+
+use behind::Asked;
+pub(super) use behind::View;
 
 /// A step that touches memory.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +32,6 @@ struct Part {
     now: Access,
     /// What it may touch from now until the end.
     later: Access,
-    /// For a store buffer: what its RDMA operations alone may touch.
-    operations: Access,
     /// As in [`Step`].
     through: Option<Agent>,
     /// Whether its next step only adds to a queue.
@@ -57,8 +59,6 @@ pub(super) struct Reduction {
     parts: Vec<Part>,
     /// By queue pair, the index of the part for wbR. The parts for wbL and the pipe's entries follow it.
     first: Vec<usize>,
-    /// The number of threads. The parts of the threads come first, then those of their store buffers.
-    parts_of_threads: usize,
     /// By part, the parts that it brings into a stubborn set; 0 if not computed yet.
     brings: Vec<u64>,
 }
@@ -73,7 +73,6 @@ impl Part {
             status: Status::Enabled,
             now,
             later,
-            operations: Access::default(),
             through: None,
             adds: false,
             overtaken: 0,
@@ -93,7 +92,6 @@ impl Reduction {
     /// Computes the parts of a settled state. Returns whether any step is enabled.
     pub fn look(&mut self, machine: &Machine, footprints: &Footprints, state: &State) -> bool {
         self.first.clear();
-        self.parts_of_threads = state.threads.len();
         let mut next = 2 * state.threads.len();
         for pair in &state.pairs {
             self.first.push(next);
@@ -119,39 +117,45 @@ impl Reduction {
     }
 
     /// Adds the steps of a small stubborn set to `steps`. Adds none only if no step is enabled.
-    pub fn choose(&mut self, footprints: &Footprints, steps: &mut Vec<Step>) {
+    pub fn choose(&mut self, view: View<'_>, steps: &mut Vec<Step>) {
         if self.parts.len() > MAX_PARTS {
             return steps.extend(self.all());
         }
         let reads = self.parts.iter().fold(0, |reads, part| reads | part.later.reads);
-        let relevant = footprints.observed | reads;
+        let relevant = view.footprints.observed | reads;
         self.brings.clear();
         self.brings.resize(self.parts.len(), 0);
-        let is_enabled = |index: &usize| self.parts[*index].status == Status::Enabled;
-        let enabled =
-            (0..self.parts.len()).filter(is_enabled).fold(0, |all, index| all | 1u64 << index);
-        let adds = |index: &usize| self.parts[*index].adds;
-        let adding = indices(enabled).filter(adds).fold(0, |all, index| all | 1u64 << index);
+        let (mut enabled, mut adding) = (0, 0);
+        for (index, part) in self.parts.iter().enumerate() {
+            let is_enabled = part.status == Status::Enabled;
+            enabled |= u64::from(is_enabled) << index;
+            adding |= u64::from(is_enabled && part.adds) << index;
+        }
         let mut best = enabled;
-        for seed in indices(enabled & !adding).chain(indices(adding)) {
-            if best.count_ones() == 1 {
-                break;
+        for seeds in [enabled & !adding, adding] {
+            for seed in indices(seeds) {
+                if best.count_ones() == 1 {
+                    break;
+                }
+                let found = self.close(view, seed, relevant) & enabled;
+                if found.count_ones() < best.count_ones() {
+                    best = found;
+                }
             }
-            let found = self.close(seed, relevant) & enabled;
-            if found.count_ones() < best.count_ones() {
-                best = found;
+            if best & adding == 0 {
+                break;
             }
         }
         steps.extend(indices(best).flat_map(|index| self.parts[index].steps()));
     }
 
     /// The smallest set that contains a part and everything that its parts bring in.
-    fn close(&mut self, seed: usize, relevant: u64) -> u64 {
+    fn close(&mut self, view: View<'_>, seed: usize, relevant: u64) -> u64 {
         let (mut inside, mut todo) = (1 << seed, 1u64 << seed);
         while todo != 0 {
             let index = todo.trailing_zeros() as usize;
             if self.brings[index] == 0 {
-                self.brings[index] = self.brought(index, relevant) | 1 << index;
+                self.brings[index] = self.brought(view, index, relevant) | 1 << index;
             }
             let new = self.brings[index] & !inside;
             inside |= new;
@@ -160,34 +164,30 @@ impl Reduction {
         inside
     }
 
-    fn brought(&self, index: usize, relevant: u64) -> u64 {
+    fn brought(&self, view: View<'_>, index: usize, relevant: u64) -> u64 {
         let part = &self.parts[index];
         match part.status {
             Status::Stuck => 0,
             Status::WaitsFor(other) => 1 << other,
             Status::WaitsForAny(others) => others,
-            Status::Enabled => self.dependent(part, relevant),
+            Status::Enabled => self.dependent(&Asked { view, step: part, relevant }, index),
         }
     }
 
     /// The parts that may do something whose order with an enabled step matters.
-    fn dependent(&self, step: &Part, relevant: u64) -> u64 {
-        let mut all = 0;
-        for (index, other) in self.parts.iter().enumerate() {
-            all |= u64::from(step.now.conflicts(other.later, relevant)) << index;
-        }
-        // Within a thread, its reads affect only operations that have not left the store buffer.
-        let threads = self.parts_of_threads;
-        step.overtaken
-            | match step.transition.agent {
-                Agent::Cpu(thread) => {
-                    let buffer = threads + thread;
-                    let conflicts = step.now.conflicts(self.parts[buffer].operations, relevant);
-                    all & !(1 << buffer) | u64::from(conflicts) << buffer
-                }
-                Agent::StoreBuffer(thread) => all & !(1 << thread),
-                _ => all,
+    fn dependent(&self, asked: &Asked<'_>, index: usize) -> u64 {
+        // What a thread's CPU does next comes after what is in its store buffer.
+        let own_cpu = match asked.step.transition.agent {
+            Agent::StoreBuffer(thread) => thread,
+            _ => index,
+        };
+        let mut all = asked.step.overtaken;
+        for (other, part) in self.parts.iter().enumerate() {
+            if asked.conflicts(part.later) && other != index && other != own_cpu {
+                all |= self.bringing(asked, other);
             }
+        }
+        all
     }
 
     fn cpu(
@@ -277,6 +277,7 @@ impl Reduction {
         let waits = machine.variant == Variant::RdmaWait && future.polls & bit(pair) != 0;
         let mut fence = queues.pipe.iter().position(|entry| entry.item.kind() == Kind::Fence);
         fence = fence.filter(|fence| machine.leaves_next(state, pair, *fence));
+        let is_full = queues.remote.len() >= AT_ONCE;
         for slot in 0..queues.pipe.len() {
             let transition = Transition { agent: Agent::Pipe(pair), slot };
             let (now, later) = item_access(machine, pair, &queues.pipe[slot].item);
@@ -293,9 +294,12 @@ impl Reduction {
             match kind {
                 _ if machine.variant == Variant::Sc => {}
                 Kind::RemoteWrite | Kind::OrderedWrite | Kind::AtomicWrite
-                    if waits || self.gets_ahead(state, pair, slot) == 0 && is_one_of(UNSENT) =>
+                    if waits
+                        || self.gets_ahead(state, pair, slot) == 0
+                            && (is_full || is_one_of(UNSENT)) =>
                 {
                     part.now = Access::default();
+                    part.adds = is_full;
                     if part.status == Status::WaitsFor(self.first[pair]) {
                         part.status = Status::Enabled;
                     }
@@ -391,8 +395,7 @@ fn indices(mut mask: u64) -> impl Iterator<Item = usize> {
 }
 
 fn store_buffer(machine: &Machine, state: &State, thread: usize) -> Part {
-    let (mut now, mut later, mut operations) =
-        (Access::default(), Access::default(), Access::default());
+    let (mut now, mut later) = (Access::default(), Access::default());
     let buffer = &state.threads[thread].buffer;
     for (index, entry) in buffer.iter().enumerate() {
         let (next, all) = item_access(machine, entry.pair, &entry.item);
@@ -401,16 +404,18 @@ fn store_buffer(machine: &Machine, state: &State, thread: usize) -> Part {
         later.posts |= posts;
         if index == 0 {
             // It only comes to the queue pair.
-            now = if posts == 0 { next } else { Access { posts, ..Access::default() } };
-        }
-        if !matches!(entry.item, Item::Write { .. }) {
-            operations = operations.union(all);
+            now = match entry.item {
+                Item::Write { .. } => next,
+                _ => Access { posts, ..Access::default() },
+            };
         }
     }
     let status = if buffer.is_empty() { Status::Stuck } else { Status::Enabled };
     let transition = Transition { agent: Agent::StoreBuffer(thread), slot: 0 };
-    let adds = buffer.first().is_some_and(|entry| !matches!(entry.item, Item::Write { .. }));
-    Part { status, operations, adds, ..Part::new(transition, now, later) }
+    let adds = buffer.first().is_some_and(|entry| {
+        !matches!(entry.item, Item::Write { .. }) && !machine.comes_to_shared(entry)
+    });
+    Part { status, adds, ..Part::new(transition, now, later) }
 }
 
 fn buffer_of_writes(agent: Agent, head: u64, all: u64) -> Part {
@@ -422,32 +427,19 @@ fn buffer_of_writes(agent: Agent, head: u64, all: u64) -> Part {
 
 /// What an entry's next step touches, and what all its remaining steps may touch.
 pub(super) fn item_access(machine: &Machine, pair: usize, item: &Item) -> (Access, Access) {
+    let all = Stages::of_item(machine, pair, item).all();
     let write = |writes| Access { writes, ..Access::default() };
     let now = match item {
-        Item::Write { target, .. }
-        | Item::RemoteWrite { target, .. }
-        | Item::LocalWrite { target, .. }
-        | Item::AtomicWrite { target, .. } => write(bit(target.0)),
-        Item::MessageWrite { target: Some(target), .. } => write(bit(target.0)),
-        Item::MessageWrite { target: None, .. } => write(machine.buffers[pair]),
-        Item::Rcas { target, .. } | Item::Rfaa { target, .. } => Access {
-            reads: bit(target.0),
-            // Under `sc`, the write is part of the same step.
-            writes: if machine.variant == Variant::Sc { bit(target.0) } else { 0 },
-            locks: bit(machine.lock[pair]),
-            ..Access::default()
-        },
-        item => Access { reads: item_reads(item), ..Access::default() },
-    };
-    let more = match item {
-        Item::Put { target, .. } | Item::Get { target, .. } => write(bit(target.0)),
-        Item::Message { target, .. } => {
-            write(target.map_or(machine.buffers[pair], |target| bit(target.0)))
+        Item::Write { target, .. } => write(bit(target.0)),
+        Item::RemoteWrite { .. }
+        | Item::LocalWrite { .. }
+        | Item::AtomicWrite { .. }
+        | Item::MessageWrite { .. } => all,
+        // Under `sc`, the write is part of the same step.
+        Item::Rcas { target, .. } | Item::Rfaa { target, .. } if machine.variant == Variant::Sc => {
+            Access { writes: bit(target.0), ..Access { writes: 0, ..all } }
         }
-        Item::Rcas { result, target, .. } | Item::Rfaa { result, target, .. } => {
-            write(bit(target.0) | bit(result.0))
-        }
-        _ => Access::default(),
+        _ => Access { writes: 0, ..all },
     };
-    (now, now.union(more))
+    (now, now.union(all))
 }
