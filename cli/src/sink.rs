@@ -143,10 +143,10 @@ impl<'t> Sink<'t> {
     }
 
     /// A result: counted, and printed in the report's format.
-    pub fn result(
+    pub fn result<J: Serialize>(
         &mut self,
         status: Status,
-        json: impl FnOnce() -> Json,
+        json: impl FnOnce() -> J,
         table: impl FnOnce() -> String,
     ) {
         self.count(status);
@@ -169,14 +169,20 @@ impl<'t> Sink<'t> {
     }
 
     /// Prints a result that was counted.
-    pub fn print(&mut self, json: impl FnOnce() -> Json, table: impl FnOnce() -> String) {
+    pub fn print<J: Serialize>(
+        &mut self,
+        json: impl FnOnce() -> J,
+        table: impl FnOnce() -> String,
+    ) {
         self.printed += 1;
         match self.format {
             Format::Json => {
                 let separator = if self.printed == 1 { "\n" } else { ",\n" };
-                let text = json().to_string();
+                // It may have millions of outcomes, so it is in memory once, and as text.
+                let mut text = serde_json::to_string(&json()).expect("results are objects");
                 self.seal.element(&text);
-                self.terminal.out(&format!("{separator}{text}"));
+                text.insert_str(0, separator);
+                self.terminal.out(&text);
             }
             Format::Table => self.terminal.show(&table()),
         }

@@ -1,9 +1,11 @@
 //! A test under a model, and how it is shown.
 
+mod json;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use evidence::record::{state_to_json, value_to_json};
+use evidence::record::state_to_json;
 use lang::Test;
 use lang::diagnostic::{Code, Diagnostic};
 use lang::outcome::{Observable, Outcome, Value};
@@ -197,78 +199,6 @@ impl TestResult {
         );
         let error = Diagnostic::error(Code::EnginesDisagree, Span::default(), message);
         Some(Problem::at(source, error.help(self.disagreement_text.clone())))
-    }
-
-    /// As documented for `litmus-allowed/1`.
-    pub fn json(&self) -> Json {
-        let state = |values: &Vec<Value>| -> Json {
-            let values = values.iter().map(|value| value_to_json(*value));
-            Json::Object(self.shown.iter().map(|shown| shown.name.clone()).zip(values).collect())
-        };
-        let expectation = |checked: &Checked| match checked.seen {
-            None => json!({
-                "condition": checked.condition,
-                "expected": checked.expected.name(),
-                "verdict": checked.verdict.name(),
-                "holds": checked.holds(),
-            }),
-            Some(seen) => json!({
-                "condition": checked.condition,
-                "verdict": checked.verdict.name(),
-                "answer": checked.answer(),
-                "observation": seen.word(),
-                "positive": seen.positive,
-                "negative": seen.negative,
-            }),
-        };
-        let mut json = json!({
-            "test": self.test,
-            "file": self.file,
-            "model": self.model,
-            "engine": self.engine.name(),
-            "status": match self.status() {
-                Status::Good => "ok",
-                Status::Yes => "yes",
-                Status::No => "no",
-                Status::Unchecked => "unchecked",
-                Status::Open => "unknown",
-                Status::Bad => "fail",
-            },
-        });
-        if !self.is_partial {
-            json["complete"] = json!(self.complete);
-        }
-        if let Some(reason) = self.reason.as_ref().or(self.unsupported.as_ref()) {
-            json["reason"] = json!(reason);
-        } else if self.shows_nothing() {
-            json["reason"] = json!(self.why_nothing);
-        }
-        if !self.is_partial {
-            json["outcomes"] = self.outcomes.iter().map(state).collect();
-        }
-        json["expectations"] = self.checked.iter().map(expectation).collect();
-        if self.is_endless && !self.blocked.is_empty() {
-            json["blocked"] = self.blocked.iter().map(Waits::json).collect();
-        }
-        if let Some(ways) = &self.stuck {
-            let way = |way: &Vec<Waits>| way.iter().map(Waits::json).collect::<Json>();
-            json["stuck"] = ways.iter().map(way).collect();
-        }
-        if self.engine != Engine::Explore && !self.is_partial {
-            let Statistics { solves, lemmas, .. } = self.statistics;
-            json["statistics"] = json!({ "solves": solves, "lemmas": lemmas });
-        }
-        if let Some((states, transitions)) = self.explored {
-            json["states"] = json!(states);
-            json["transitions"] = json!(transitions);
-        }
-        if let Some(disagreement) = &self.disagreement {
-            json["disagreement"] = disagreement.clone();
-        }
-        if !self.witnesses.is_empty() {
-            json["witnesses"] = self.witnesses.iter().map(|witness| witness.json.clone()).collect();
-        }
-        json
     }
 
     /// Whether it differs from another result of the test by the model's name only.

@@ -107,8 +107,8 @@ impl Reduction {
         };
         let Transition { agent, slot } = asked.step.transition;
         let (remote, local) = (Agent::RemoteBuffer(pair), Agent::LocalBuffer(pair));
-        // Rules 3 and 4 come apart if the gets ahead read first. Then rule 3 lets what is behind pass, unless wbR
-        // keeps that back too.
+        // Rules 3 and 4 come apart if the gets ahead read first. Rule 3 then lets pass what wbR does not keep
+        // back.
         let is_kept_back = match asked.step.through {
             _ if agent == remote || agent == local => stage.waits_for(agent),
             Some(Agent::RemoteBuffer(_)) => {
