@@ -337,7 +337,13 @@ impl Reduction {
         let entry = |slot| self.first[pair] + 2 + slot;
         let kind = queues.pipe[slot].item.kind();
         let blocks = |other: &Entry| !machine.may_overtake(kind, other.item.kind());
-        if let Some(blocker) = others_ahead(&queues.pipe, slot).iter().position(blocks) {
+        let ahead = others_ahead(&queues.pipe, slot);
+        // Acks and local writes may leave the pipe before a fence without the step that they have here: rule
+        // 7 comes apart from rule 8 when nothing else is ahead any more. So something else must move.
+        let leaves = |other: &Entry| matches!(other.item.kind(), Kind::Ack | Kind::LocalWrite);
+        let must_move = |other: &Entry| kind == Kind::Fence && !leaves(other);
+        let blocker = ahead.iter().position(must_move).or_else(|| ahead.iter().position(blocks));
+        if let Some(blocker) = blocker {
             return Status::WaitsFor(entry(blocker));
         }
         if !has_receive(state, pair, &queues.pipe[slot]) {

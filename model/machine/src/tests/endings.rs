@@ -104,6 +104,7 @@ fn reduction_changes_nothing() {
         loops: true,
         shared_polls: false,
         shared_posts: false,
+        fences: false,
     };
     let (mut always, mut not_always) = (0, 0);
     for variant in [Variant::RdmaTso, Variant::RdmaWait] {
@@ -176,6 +177,7 @@ fn counting_says_whether_straight_programs_end() {
         loops: false,
         shared_polls: false,
         shared_posts: false,
+        fences: false,
     };
     let (mut always, mut not_always) = (0, 0);
     for seed in 0..300 {

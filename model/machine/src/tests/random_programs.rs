@@ -20,6 +20,8 @@ pub struct Shape {
     pub shared_polls: bool,
     /// Whether threads may share queue pairs.
     pub shared_posts: bool,
+    /// Whether most statements are gets and remote fences.
+    pub fences: bool,
 }
 
 /// Makes the program of a seed. It observes some of its locations and registers.
@@ -28,7 +30,12 @@ pub fn program(seed: u64, shape: Shape) -> Test {
     let names =
         |node: u32| (0..shape.locations_per_node).map(move |index| format!("x{node}{index}"));
     let columns: Vec<String> = (1..=shape.nodes)
-        .map(|node| names(node).map(|name| format!("{name} = 0")).collect::<Vec<_>>().join(", "))
+        .map(|node| {
+            let values = names(node)
+                .zip(0..)
+                .map(|(name, index)| format!("{name} = {}", if shape.fences { index } else { 0 }));
+            values.collect::<Vec<_>>().join(", ")
+        })
         .collect();
     let mut observed: Vec<String> = (1..=shape.nodes).flat_map(names).collect();
     let mut threads = String::new();
@@ -108,7 +115,10 @@ impl Writer<'_> {
             "" => (":=".to_owned(), String::new()),
             id => (format!(":=^{id}"), format!(", {id}")),
         };
-        let kind = self.random.below(if self.shape.loops { 21 } else { 20 });
+        let kind = match self.shape.fences && self.random.below(4) > 0 {
+            true => [8, 8, 8, 13, 13][self.random.below(5) as usize],
+            false => self.random.below(if self.shape.loops { 21 } else { 20 }),
+        };
         if (4..13).contains(&kind) {
             self.issued[on as usize] += 1;
         }

@@ -13,6 +13,7 @@ const SMALL: Shape = Shape {
     loops: true,
     shared_polls: false,
     shared_posts: false,
+    fences: false,
 };
 
 /// Compares all efforts on the programs of some seeds. Returns how many states each effort stored.
@@ -273,15 +274,45 @@ fn long_programs() {
 }
 
 /// An RMW's remote write comes to wbR alone if the get ahead reads first. The RMW's local write, which the
-/// pipe kept behind it, may then be first at memory.
+/// pipe kept behind it, may then be first at memory. And local writes come to wbL alone when nothing else is
+/// ahead of a fence any more. What is behind the fence may then be first.
 #[test]
 fn rules_that_come_apart() {
-    let body = "
-thread 1 @ 1 { a := CAS(y, 0, 1); y := y^1; RFAA(x, x^1, 2) }
-thread 2 @ 1 { y^1 := x }
-thread 3 @ 1 { x := 6; y := u^2 }
-";
-    let test = test("x = 0, y = 0 || u = 0", body, "x, y, a");
-    compare_one(&test, Variant::RdmaTso, body);
-    compare_one(&test, Variant::RdmaWait, body);
+    let programs = [
+        (
+            "x = 0, y = 0 || u = 0",
+            "thread 1 @ 1 { a := CAS(y, 0, 1); y := y^1; RFAA(x, x^1, 2) }
+             thread 2 @ 1 { y^1 := x }
+             thread 3 @ 1 { x := 6; y := u^2 }",
+            "x, y, a",
+        ),
+        ("x = 1, y = 0", "thread 1 @ 1 { x := y^1; y := y^1; Rfence(1); y := x^1 }", "x, y"),
+        (
+            "x = 1, y = 0, c = 0, d = 0, e = 0",
+            "thread 1 @ 1 { c := x^1; d := y^1; Rfence(1); e := c^1 }
+             thread 2 @ 1 { y := 1 }",
+            "c, d, e",
+        ),
+        (
+            "c = 0, d = 0 || x = 1, y = 0, z = 0",
+            "thread 1 @ 1 { c := x^2; d := y^2; Rfence(2); RFAA(_, z^2, 1) }
+             thread 2 @ 2 { a := z; b := c^1 }
+             thread 3 @ 2 { y := 1 }",
+            "a, b",
+        ),
+    ];
+    for (declarations, body, observed) in programs {
+        let test = test(declarations, body, observed);
+        compare_one(&test, Variant::RdmaTso, body);
+        compare_one(&test, Variant::RdmaWait, body);
+    }
+}
+
+/// Gets and fences of a node's threads, where rule 7 comes apart from rule 8.
+#[test]
+fn with_many_fences() {
+    let fences = Shape { nodes: 1, fences: true, loops: false, locations_per_node: 3, ..SMALL };
+    compare(Shape { threads: 1, statements: (4, 7), ..fences }, 500..650);
+    compare(Shape { threads: 2, statements: (2, 5), ..fences }, 50..120);
+    compare(Shape { variant: Variant::RdmaWait, statements: (2, 4), ..fences }, 0..50);
 }

@@ -41,6 +41,7 @@ fn every_outcome_is_one_of_the_explorer() {
         loops: false,
         shared_polls: false,
         shared_posts: false,
+        fences: false,
     };
     let (mut seen, mut all) = (0, 0);
     for variant in [Variant::RdmaTso, Variant::RdmaWait, Variant::RdmaWaitPolls, Variant::Sc] {
@@ -80,6 +81,7 @@ fn charts_change_no_run() {
         loops: true,
         shared_polls: true,
         shared_posts: true,
+        fences: false,
     };
     let (mut ended, mut unfinished) = (0, 0);
     for seed in 0..20 {

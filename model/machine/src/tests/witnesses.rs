@@ -48,6 +48,7 @@ fn every_outcome_has_a_witness() {
         loops: true,
         shared_polls: false,
         shared_posts: false,
+        fences: false,
     };
     for variant in [Variant::RdmaTso, Variant::RdmaWait, Variant::Sc] {
         for seed in 0..30 {
