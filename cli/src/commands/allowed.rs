@@ -56,8 +56,9 @@ pub struct Arguments {
     engine: EngineName,
     #[command(flatten)]
     solver: SolverOptions,
-    /// How many states the engine explore may store [default: 50000000; for auto 20000, or 200 for verdicts
-    /// only, or 1000000 where the 20000 have many outcomes or a loop may exceed its bound]
+    /// How many states the engine explore may store [default: 50000000; for auto 20000 and ten for each
+    /// statement, or 200 for verdicts only, or 1000000 where these have many outcomes or a loop may exceed
+    /// its bound]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_states: Option<u64>,
     /// Show an execution for each outcome

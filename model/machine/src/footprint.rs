@@ -2,7 +2,7 @@
 //!
 //! Sets of locations, locks, queue pairs and registers are 64-bit masks; an index uses the bit `index % 64`.
 //! Indices that share a bit are in a set together. This is safe, because every use allows sets that are too
-//! large.
+//! large; but those of [`Private`] may be too small only.
 
 use compiler::code::{Instruction, MessageSource, Operation, ThreadCode};
 use lang::Test;

@@ -49,17 +49,18 @@
 //!   comes before the step or after it and rule 4, the same state results.)
 //! - Rules 7 and 8 are one step unless an rfence leaves in between (which the last point above does).
 //!   Between them, acks and local writes behind this one could leave the pipe, but no poll succeeds past
-//!   the pending write and puts cannot read. So rule 7 may as well happen just before its rule 8.
+//!   the pending write and puts cannot read. So rule 7 may as well happen just before its rule 8. An rfence
+//!   leaves as soon as nothing but acks and local writes is ahead. So what brings that about is not the step
+//!   of a local write, but of something else that is ahead.
 //!
 //! # Fewer interleavings
 //!
 //! What is left are the steps that touch memory, and polls of several queue pairs. From a settled state,
 //! `stubborn` picks a *stubborn set* (Valmari): some enabled steps such that no other part of the machine
 //! can, without one of them, ever do something whose order with one of them matters. It starts from an
-//! enabled step and closes: an enabled step brings in every `Part` of the machine whose remaining accesses
-//! conflict with it; a part that is not enabled brings in one other part that must move before it can.
-//! What a request still has to do at memory may stand behind what it cannot overtake in its pipe, or behind
-//! what is in wbR or wbL: then that is brought in, as it must move first; and nothing, if it is the step.
+//! enabled step and closes: an enabled step brings in, for each `Part` of the machine whose remaining
+//! accesses conflict with it, that part or one that must move before it can; a part that is not enabled
+//! brings in one other part that must move before it can.
 //! Following only a stubborn set's steps reaches all terminal states, cycles or not.
 //!
 //! Accesses conflict if they touch one location, one of them writes, and the location's value still matters;
@@ -70,6 +71,16 @@
 //! A poll of several queue pairs has a step for each that has a completion, and one that is not enabled for
 //! each other one. They disable each other, so they are one part, and where a stubborn set has it, it has for
 //! each queue pair without a completion one part that must move before there is one.
+//!
+//! # Long queues
+//!
+//! What can leave a queue leaves it before more comes. A queue with [`LONG`] entries or more gets another
+//! only if no other steps are a stubborn set: a CPU's step that touches no memory, a request that comes to
+//! its pipe and rule 3 are then steps by themselves, which conflict with nothing. A thread that posts
+//! conflicts with whatever touches the same locations, and would be in each set, and so fill the queues. So
+//! then it is looked at what a conflict stands behind: what a request still has to do at memory cannot come
+//! before what it may not overtake in its pipe, or before what is in wbR or wbL (`behind`). Where no queue is
+//! long, this would make some sets smaller, and often more states.
 //!
 //! # Queue pairs that threads share
 //!
@@ -101,7 +112,7 @@ const THREAD_STEPS: usize = 4096;
 
 /// From this number of entries of a queue on, steps that add to it are taken only if no others are enough, so
 /// that long programs do not fill it. Tests have short programs.
-pub(super) const AT_ONCE: usize = if cfg!(test) { 2 } else { 16 };
+pub(super) const LONG: usize = if cfg!(test) { 2 } else { 16 };
 
 /// The kinds of a put's words that have not left for the remote node.
 pub(super) const UNSENT: KindSet = Kind::Put.bit() | Kind::RemoteWrite.bit();
@@ -168,12 +179,14 @@ impl Machine {
             let posted = head
                 .filter(|head| !matches!(head.item, Item::Write { .. }))
                 .filter(|head| !self.comes_to_shared(head))
-                .filter(|head| state.pairs[head.pair].pipe.len() < AT_ONCE);
+                .filter(|head| {
+                    let is_receive = matches!(head.item, Item::Receive { .. });
+                    is_receive || state.pairs[head.pair].pipe.len() < LONG
+                });
             let comes_to = posted.map(|entry| entry.pair);
             let agent = if posted.is_some() || head.is_some_and(|head| self.is_private(head)) {
                 Agent::StoreBuffer(thread)
-            } else if state.threads[thread].buffer.len() < AT_ONCE && self.is_silent(state, thread)
-            {
+            } else if state.threads[thread].buffer.len() < LONG && self.is_silent(state, thread) {
                 Agent::Cpu(thread)
             } else {
                 return Ok(steps);
@@ -243,8 +256,9 @@ impl Machine {
         Some(Transition { agent: Agent::Pipe(pair), slot })
     }
 
-    /// Whether an entry's next step reads what nothing writes, or writes what nothing reads by way of an
-    /// empty buffer.
+    /// Whether an entry's next step, if the pipe lets it, can be taken now and is seen by nothing: it reads a
+    /// value, or what nothing writes; or it writes what nothing reads, by way of an empty buffer (under `sc`,
+    /// there is none).
     fn is_unseen(&self, state: &State, pair: usize, item: &Item) -> bool {
         let queues = &state.pairs[pair];
         let private = &self.private;
@@ -286,7 +300,7 @@ impl Machine {
                     let no_get = ahead & (Kind::Get.bit() | Kind::Flush.bit()) == 0;
                     free && is_last
                         && no_get
-                        && queues.remote.len() < AT_ONCE
+                        && queues.remote.len() < LONG
                         && self.variant != Variant::Sc
                         && has_receive(state, pair, entry)
                 }

@@ -7,13 +7,13 @@ use compiler::code::Instruction;
 
 use super::footprint::{Access, Footprints, bit};
 use super::queue_pair::has_receive;
-use super::reduce::{AT_ONCE, UNSENT};
+use super::reduce::{LONG, UNSENT};
 use super::requests::Stages;
 use super::rules::{Agent, Machine, Transition, Variant};
 use super::state::{Entry, Item, Kind, LocalEntry, RemoteWrite, State};
 
-use behind::Asked;
 pub(super) use behind::View;
+use behind::{Asked, Asking};
 
 /// A step that touches memory.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ struct Part {
     later: Access,
     /// As in [`Step`].
     through: Option<Agent>,
-    /// Whether its next step only adds to a queue.
+    /// Whether its next step touches no memory and may fill a queue, and so comes last.
     adds: bool,
     /// A mask of other parts whose order with this part's next step matters for reasons other than memory.
     overtaken: u64,
@@ -45,7 +45,8 @@ struct Part {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
     Enabled,
-    /// Another part must move first.
+    /// Another part must move first, by a step that it has now. Settling may take half of a step that is two
+    /// rules, so what waits for such a part needs an argument.
     WaitsFor(usize),
     /// One of these parts must move first, a mask: each of them brings another step.
     WaitsForAny(u64),
@@ -131,13 +132,14 @@ impl Reduction {
             enabled |= u64::from(is_enabled) << index;
             adding |= u64::from(is_enabled && part.adds) << index;
         }
+        let asking = Asking { view, relevant, looks_behind: adding != 0 };
         let mut best = enabled;
         for seeds in [enabled & !adding, adding] {
             for seed in indices(seeds) {
                 if best.count_ones() == 1 {
                     break;
                 }
-                let found = self.close(view, seed, relevant) & enabled;
+                let found = self.close(&asking, seed) & enabled;
                 if found.count_ones() < best.count_ones() {
                     best = found;
                 }
@@ -150,12 +152,12 @@ impl Reduction {
     }
 
     /// The smallest set that contains a part and everything that its parts bring in.
-    fn close(&mut self, view: View<'_>, seed: usize, relevant: u64) -> u64 {
+    fn close(&mut self, asking: &Asking<'_>, seed: usize) -> u64 {
         let (mut inside, mut todo) = (1 << seed, 1u64 << seed);
         while todo != 0 {
             let index = todo.trailing_zeros() as usize;
             if self.brings[index] == 0 {
-                self.brings[index] = self.brought(view, index, relevant) | 1 << index;
+                self.brings[index] = self.brought(asking, index) | 1 << index;
             }
             let new = self.brings[index] & !inside;
             inside |= new;
@@ -164,13 +166,13 @@ impl Reduction {
         inside
     }
 
-    fn brought(&self, view: View<'_>, index: usize, relevant: u64) -> u64 {
+    fn brought(&self, asking: &Asking<'_>, index: usize) -> u64 {
         let part = &self.parts[index];
         match part.status {
             Status::Stuck => 0,
             Status::WaitsFor(other) => 1 << other,
             Status::WaitsForAny(others) => others,
-            Status::Enabled => self.dependent(&Asked { view, step: part, relevant }, index),
+            Status::Enabled => self.dependent(&Asked { asking: *asking, step: part }, index),
         }
     }
 
@@ -184,7 +186,7 @@ impl Reduction {
         let mut all = asked.step.overtaken;
         for (other, part) in self.parts.iter().enumerate() {
             if asked.conflicts(part.later) && other != index && other != own_cpu {
-                all |= self.bringing(asked, other);
+                all |= self.first_to_move(asked, other);
             }
         }
         all
@@ -211,7 +213,8 @@ impl Reduction {
                     Status::Enabled
                 }
                 (None, Instruction::Write { location, .. }) => {
-                    now.writes = bit(location.0); // only `sc` leaves a write unsettled
+                    // Only `sc` leaves a write here: else it is silent.
+                    now.writes = bit(location.0);
                     Status::Enabled
                 }
                 (
@@ -277,7 +280,7 @@ impl Reduction {
         let waits = machine.variant == Variant::RdmaWait && future.polls & bit(pair) != 0;
         let mut fence = queues.pipe.iter().position(|entry| entry.item.kind() == Kind::Fence);
         fence = fence.filter(|fence| machine.leaves_next(state, pair, *fence));
-        let is_full = queues.remote.len() >= AT_ONCE;
+        let is_full = queues.remote.len() >= LONG;
         for slot in 0..queues.pipe.len() {
             let transition = Transition { agent: Agent::Pipe(pair), slot };
             let (now, later) = item_access(machine, pair, &queues.pipe[slot].item);

@@ -15,19 +15,29 @@ pub(in super::super) struct View<'a> {
     pub state: &'a State,
 }
 
-/// An enabled step, and the locations whose values matter.
+/// How conflicts are looked for.
+#[derive(Clone, Copy)]
+pub(super) struct Asking<'a> {
+    pub view: View<'a>,
+    /// The locations whose values matter.
+    pub relevant: u64,
+    /// Whether it matters what stands behind what. Where queues are short, sets that are a little smaller are
+    /// not worth the time.
+    pub looks_behind: bool,
+}
+
+/// A question about an enabled step.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
-    pub view: View<'a>,
+    pub asking: Asking<'a>,
     pub step: &'a Part,
-    pub relevant: u64,
 }
 
 impl Asked<'_> {
     /// Whether the order of the step and of an access can matter.
     #[inline]
     pub fn conflicts(&self, access: Access) -> bool {
-        self.step.now.conflicts(access, self.relevant)
+        self.step.now.conflicts(access, self.asking.relevant)
     }
 }
 
@@ -40,20 +50,24 @@ struct Place {
     part: u64,
 }
 
+/// All of a pipe is ahead of what is not posted yet.
+const NOT_POSTED: usize = usize::MAX;
+
 impl Reduction {
     /// The parts one of which must move before another part can do something whose order with the step
     /// matters. 0 if it never does, or the step itself must move before.
-    pub(super) fn bringing(&self, asked: &Asked<'_>, index: usize) -> u64 {
+    pub(super) fn first_to_move(&self, asked: &Asked<'_>, index: usize) -> u64 {
         let other = &self.parts[index];
-        let View { machine, footprints, state } = asked.view;
+        let View { machine, footprints, state } = asked.asking.view;
         let part = 1 << index;
         let if_own = |access| if asked.conflicts(access) { part } else { 0 };
         match other.transition.agent {
+            Agent::Cpu(_) | Agent::Pipe(_) if !asked.asking.looks_behind => part,
             Agent::Cpu(thread) => {
                 let pc = state.threads[thread].pc;
                 let requests = footprints.requests(thread, pc);
                 requests.fold(if_own(footprints.future(thread, pc).own), |all, (pair, stages)| {
-                    all | self.ahead_of(asked, stages, Place { pair, ahead: usize::MAX, part })
+                    all | self.ahead_of(asked, stages, Place { pair, ahead: NOT_POSTED, part })
                 })
             }
             Agent::StoreBuffer(thread) => {
@@ -68,7 +82,7 @@ impl Reduction {
                         let posts =
                             if machine.comes_to_shared(entry) { bit(entry.pair) } else { 0 };
                         let stages = Stages::of_item(machine, entry.pair, &item);
-                        let place = Place { pair: entry.pair, ahead: usize::MAX, part };
+                        let place = Place { pair: entry.pair, ahead: NOT_POSTED, part };
                         all | if_own(Access { posts, ..Access::default() })
                             | self.ahead_of(asked, &stages, place)
                     }
@@ -86,9 +100,10 @@ impl Reduction {
     }
 
     fn ahead_of(&self, asked: &Asked<'_>, stages: &Stages, place: Place) -> u64 {
-        let queues = &asked.view.state.pairs[place.pair];
+        let queues = &asked.asking.view.state.pairs[place.pair];
         let is_first = place.ahead == 0 || queues.pipe.is_empty();
-        if is_first && queues.remote.is_empty() && queues.local.is_empty() {
+        let is_alone = is_first && queues.remote.is_empty() && queues.local.is_empty();
+        if is_alone || !asked.asking.looks_behind {
             return if asked.conflicts(stages.all()) { place.part } else { 0 };
         }
         let conflicting =
@@ -98,12 +113,13 @@ impl Reduction {
 
     fn ahead_of_stage(&self, asked: &Asked<'_>, stage: Stage, place: Place) -> u64 {
         let Place { pair, ahead, part } = place;
-        let queues = &asked.view.state.pairs[pair];
+        let View { machine, state, .. } = asked.asking.view;
+        let queues = &state.pairs[pair];
         let pipe = &queues.pipe[..ahead.min(queues.pipe.len())];
         let kind = stage.kind();
         let keeps_back = |slot: usize| {
             let entry = pipe.get(slot);
-            entry.is_some_and(|entry| !asked.view.machine.may_overtake(kind, entry.item.kind()))
+            entry.is_some_and(|entry| !machine.may_overtake(kind, entry.item.kind()))
         };
         let Transition { agent, slot } = asked.step.transition;
         let (remote, local) = (Agent::RemoteBuffer(pair), Agent::LocalBuffer(pair));
