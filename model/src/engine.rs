@@ -429,10 +429,7 @@ fn is_asked_first(test: &Test, model: &Model) -> bool {
 
 /// How many states of a program are few.
 fn few_states(test: &Test) -> u64 {
-    let mut statements = 0;
-    let threads = &test.program.threads;
-    threads.iter().for_each(|thread| each(&thread.body, &mut |_| statements += 1));
-    FEW_STATES + STATES_OF_STATEMENT * statements
+    FEW_STATES + STATES_OF_STATEMENT * test.program.size() as u64
 }
 
 /// What the machine shows in at most this number of states.

@@ -281,18 +281,18 @@ impl Private {
         let mut to_local = to_remote.clone();
         for (thread, code) in machine.code.threads.iter().enumerate() {
             for instruction in &code.instructions {
-                let Access { reads, writes, .. } = access(instruction, machine);
-                written |= writes;
-                match instruction {
-                    Instruction::Issue { queue_pair, operation, .. } => {
-                        let stages = Stages::of_operation(machine, queue_pair.0, operation);
-                        let local = stages.get(Stage::LocalWrite).writes;
-                        read_by_nic |= reads;
-                        to_local[queue_pair.0] |= local;
-                        to_remote[queue_pair.0] |= writes & !local;
-                    }
-                    _ => by_cpu[thread] |= reads | writes,
-                }
+                let Instruction::Issue { queue_pair, operation, .. } = instruction else {
+                    let Access { reads, writes, .. } = access(instruction, machine);
+                    by_cpu[thread] |= reads | writes;
+                    written |= writes;
+                    continue;
+                };
+                let stages = Stages::of_operation(machine, queue_pair.0, operation);
+                let (all, local) = (stages.all(), stages.get(Stage::LocalWrite).writes);
+                read_by_nic |= all.reads;
+                to_local[queue_pair.0] |= local;
+                to_remote[queue_pair.0] |= all.writes & !local;
+                written |= all.writes;
             }
         }
         let (mut any, mut several) = (read_by_nic, 0);

@@ -437,16 +437,15 @@ fn buffer_of_writes(agent: Agent, head: u64, all: u64) -> Part {
 /// What an entry's next step touches, and what all its remaining steps may touch.
 pub(super) fn item_access(machine: &Machine, pair: usize, item: &Item) -> (Access, Access) {
     let all = Stages::of_item(machine, pair, item).all();
-    let write = |writes| Access { writes, ..Access::default() };
     let now = match item {
-        Item::Write { target, .. } => write(bit(target.0)),
+        Item::Write { target, .. } => Access { writes: bit(target.0), ..all },
         Item::RemoteWrite { .. }
         | Item::LocalWrite { .. }
         | Item::AtomicWrite { .. }
         | Item::MessageWrite { .. } => all,
         // Under `sc`, the write is part of the same step.
         Item::Rcas { target, .. } | Item::Rfaa { target, .. } if machine.variant == Variant::Sc => {
-            Access { writes: bit(target.0), ..Access { writes: 0, ..all } }
+            Access { writes: bit(target.0), ..all }
         }
         _ => Access { writes: 0, ..all },
     };
