@@ -75,7 +75,7 @@
 //! # Long queues
 //!
 //! What can leave a queue leaves it before more comes. A queue with [`LONG`] entries or more gets another
-//! only if no other steps are a stubborn set: a CPU's step that touches no memory, a request that comes to
+//! only if no other steps are a stubborn set, unless a loop may post without end ([`long_from`]): a CPU's step that touches no memory, a request that comes to
 //! its pipe and rule 3 are then steps by themselves, which conflict with nothing. A thread that posts
 //! conflicts with whatever touches the same locations, and would be in each set, and so fill the queues. So
 //! then it is looked at what a conflict stands behind: what a request still has to do at memory cannot come
@@ -98,7 +98,7 @@
 //!
 //! Faulty machines break what this rests on; they are explored without reduction.
 
-use compiler::code::Instruction;
+use compiler::code::{Code, Instruction, ThreadCode};
 
 use super::footprint::bit;
 use super::queue_pair::{Ahead, has_receive};
@@ -112,7 +112,7 @@ const THREAD_STEPS: usize = 4096;
 
 /// From this number of entries of a queue on, steps that add to it are taken only if no others are enough, so
 /// that long programs do not fill it. Tests have short programs.
-pub(super) const LONG: usize = if cfg!(test) { 2 } else { 16 };
+const LONG: usize = if cfg!(test) { 2 } else { 16 };
 
 /// The kinds of a put's words that have not left for the remote node.
 pub(super) const UNSENT: KindSet = Kind::Put.bit() | Kind::RemoteWrite.bit();
@@ -132,6 +132,34 @@ pub(super) enum Settled {
 
 /// A callback that records every step.
 pub(super) type Log<'a> = &'a mut dyn FnMut(&State, Transition);
+
+/// From how many entries on the queues of a program are long. None are if a loop posts and reads memory: it may
+/// post without end, and put off what fills a queue, which ends the search, until all else is explored.
+pub(super) fn long_from(code: &Code) -> usize {
+    let may_post_on = |thread: &ThreadCode| {
+        let instructions = &thread.instructions;
+        instructions.iter().enumerate().any(|(pc, instruction)| {
+            let (Instruction::Jump(target) | Instruction::JumpIfZero { target, .. }) = instruction
+            else {
+                return false;
+            };
+            let turn = instructions.get(*target..pc).unwrap_or_default();
+            let posts = |step: &Instruction| matches!(step, Instruction::Issue { .. });
+            turn.iter().any(posts) && turn.iter().any(reads_memory)
+        })
+    };
+    if code.threads.iter().any(may_post_on) { usize::MAX } else { LONG }
+}
+
+fn reads_memory(instruction: &Instruction) -> bool {
+    matches!(
+        instruction,
+        Instruction::Read { .. }
+            | Instruction::Cas { .. }
+            | Instruction::Faa { .. }
+            | Instruction::Exchange { .. }
+    )
+}
 
 impl Machine {
     /// Takes all steps that can be taken at once (see the module's documentation).
@@ -181,12 +209,14 @@ impl Machine {
                 .filter(|head| !self.comes_to_shared(head))
                 .filter(|head| {
                     let is_receive = matches!(head.item, Item::Receive { .. });
-                    is_receive || state.pairs[head.pair].pipe.len() < LONG
+                    is_receive || state.pairs[head.pair].pipe.len() < self.long_from
                 });
             let comes_to = posted.map(|entry| entry.pair);
             let agent = if posted.is_some() || head.is_some_and(|head| self.is_private(head)) {
                 Agent::StoreBuffer(thread)
-            } else if state.threads[thread].buffer.len() < LONG && self.is_silent(state, thread) {
+            } else if state.threads[thread].buffer.len() < self.long_from
+                && self.is_silent(state, thread)
+            {
                 Agent::Cpu(thread)
             } else {
                 return Ok(steps);
@@ -300,7 +330,7 @@ impl Machine {
                     let no_get = ahead & (Kind::Get.bit() | Kind::Flush.bit()) == 0;
                     free && is_last
                         && no_get
-                        && queues.remote.len() < LONG
+                        && queues.remote.len() < self.long_from
                         && self.variant != Variant::Sc
                         && has_receive(state, pair, entry)
                 }

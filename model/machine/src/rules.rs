@@ -15,6 +15,7 @@ use super::crash::survivors;
 use super::fault::{Fault, FaultSet};
 use super::footprint::{Private, bit};
 use super::queue_pair::{ones, overtakes};
+use super::reduce::long_from;
 use super::rma::Rules;
 use super::state::{Kind, KindSet, PairState, State, ThreadState};
 
@@ -148,6 +149,8 @@ pub struct Machine {
     /// By thread: for each id that the thread waits for, its first slot in [`State::awaited`]. The slots of
     /// the thread's queue pairs follow each other.
     pub(super) waits: Vec<Vec<(WorkId, usize)>>,
+    /// From how many entries on a queue is long, for the reduced machine.
+    pub(super) long_from: usize,
     /// Whether outcomes show what a crash of all nodes leaves in memory, at any moment.
     pub(super) crashes: bool,
     /// The locations that one part of the machine accesses alone.
@@ -205,6 +208,7 @@ impl Machine {
         let overtakes = overtakes(faults);
         let (receiver, buffers) = receivers(&code);
         let users = users(&code);
+        let long_from = long_from(&code);
         let mut machine = Self {
             code,
             variant,
@@ -217,6 +221,7 @@ impl Machine {
             users,
             buffers,
             waits,
+            long_from,
             crashes: test.program.crash.is_some(),
             private: Private::default(),
             clocks: Vec::new(),

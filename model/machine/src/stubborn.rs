@@ -7,7 +7,7 @@ use compiler::code::Instruction;
 
 use super::footprint::{Access, Footprints, bit};
 use super::queue_pair::has_receive;
-use super::reduce::{LONG, UNSENT};
+use super::reduce::UNSENT;
 use super::requests::Stages;
 use super::rules::{Agent, Machine, Transition, Variant};
 use super::state::{Entry, Item, Kind, LocalEntry, RemoteWrite, State};
@@ -280,7 +280,7 @@ impl Reduction {
         let waits = machine.variant == Variant::RdmaWait && future.polls & bit(pair) != 0;
         let mut fence = queues.pipe.iter().position(|entry| entry.item.kind() == Kind::Fence);
         fence = fence.filter(|fence| machine.leaves_next(state, pair, *fence));
-        let is_full = queues.remote.len() >= LONG;
+        let is_full = queues.remote.len() >= machine.long_from;
         for slot in 0..queues.pipe.len() {
             let transition = Transition { agent: Agent::Pipe(pair), slot };
             let (now, later) = item_access(machine, pair, &queues.pipe[slot].item);

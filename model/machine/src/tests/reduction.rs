@@ -273,6 +273,20 @@ fn long_programs() {
     }
 }
 
+/// A loop that may post without end fills a queue soon. If that came last, all that may happen beside the loop
+/// would be explored for each number of requests.
+#[test]
+fn threads_that_post_on_fill_queues_soon() {
+    let spin = "loop { x := y^2; a := x; if a = 1 { break } }";
+    let body =
+        format!("{spin}; y^2 := 2 | loop {{ z := y^2; b := z; if b = 2 {{ break }} }} || y := 1");
+    let test = test("x, z = 0, 0 || y = 0", &body, "a, b");
+    let limits = Limits { states: 20_000, ..Limits::default() };
+    let found = explore(&test, Variant::RdmaTso, limits).unwrap();
+    let reason = found.reason.unwrap();
+    assert!(reason.starts_with("a queue holds more than"), "{} states: {reason}", found.states);
+}
+
 /// An RMW's remote write comes to wbR alone if the get ahead reads first. The RMW's local write, which the
 /// pipe kept behind it, may then be first at memory. And local writes come to wbL alone when nothing else is
 /// ahead of a fence any more. What is behind the fence may then be first.
