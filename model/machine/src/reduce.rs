@@ -75,12 +75,13 @@
 //! # Long queues
 //!
 //! What can leave a queue leaves it before more comes. A queue with [`LONG`] entries or more gets another
-//! only if no other steps are a stubborn set, unless a loop may post without end ([`long_from`]): a CPU's step that touches no memory, a request that comes to
+//! only if no other steps are a stubborn set: a CPU's step that touches no memory, a request that comes to
 //! its pipe and rule 3 are then steps by themselves, which conflict with nothing. A thread that posts
 //! conflicts with whatever touches the same locations, and would be in each set, and so fill the queues. So
 //! then it is looked at what a conflict stands behind: what a request still has to do at memory cannot come
 //! before what it may not overtake in its pipe, or before what is in wbR or wbL (`behind`). Where no queue is
-//! long, this would make some sets smaller, and often more states.
+//! long, this would make some sets smaller, and often more states. And none is long where a loop may post
+//! without end ([`long_from`]).
 //!
 //! # Queue pairs that threads share
 //!
@@ -133,8 +134,8 @@ pub(super) enum Settled {
 /// A callback that records every step.
 pub(super) type Log<'a> = &'a mut dyn FnMut(&State, Transition);
 
-/// From how many entries on the queues of a program are long. None are if a loop posts and reads memory: it may
-/// post without end, and put off what fills a queue, which ends the search, until all else is explored.
+/// From how many entries on the queues of a program are long. None are if a loop posts and reads memory: it
+/// may post without end, and the step that fills a queue, which ends the search, would come last.
 pub(super) fn long_from(code: &Code) -> usize {
     let may_post_on = |thread: &ThreadCode| {
         let instructions = &thread.instructions;

@@ -273,8 +273,8 @@ fn long_programs() {
     }
 }
 
-/// A loop that may post without end fills a queue soon. If that came last, all that may happen beside the loop
-/// would be explored for each number of requests.
+/// A loop that may post without end fills a queue soon. If that came last, all that may happen beside the
+/// loop would be explored for each number of requests.
 #[test]
 fn threads_that_post_on_fill_queues_soon() {
     let spin = "loop { x := y^2; a := x; if a = 1 { break } }";
