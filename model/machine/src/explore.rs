@@ -201,7 +201,7 @@ impl<'a> Explorer<'a> {
             }
             Settled::QueueFull => return Err(queue_full()),
         }
-        if !reduction.look(self.machine, self.footprints, state) {
+        if !reduction.look(self.view(state)) {
             self.terminal(state);
             return Ok(());
         }
@@ -267,9 +267,12 @@ impl<'a> Explorer<'a> {
         if self.effort == Effort::Eager {
             choices.extend(reduction.all());
         } else {
-            let (machine, footprints) = (self.machine, self.footprints);
-            reduction.choose(View { machine, footprints, state }, choices);
+            reduction.choose(self.view(state), choices);
         }
+    }
+
+    fn view<'s>(&'s self, state: &'s State) -> View<'s> {
+        View { machine: self.machine, footprints: self.footprints, state }
     }
 
     /// Takes one step. Returns whether the execution still counts.
@@ -309,7 +312,7 @@ impl<'a> Explorer<'a> {
             if self.effort == Effort::Eager {
                 break;
             }
-            if !reduction.look(self.machine, self.footprints, state) {
+            if !reduction.look(self.view(state)) {
                 self.terminal(state);
                 return Ok(());
             }

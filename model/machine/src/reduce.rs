@@ -80,8 +80,8 @@
 //! conflicts with whatever touches the same locations, and would be in each set, and so fill the queues. So
 //! then it is looked at what a conflict stands behind: what a request still has to do at memory cannot come
 //! before what it may not overtake in its pipe, or before what is in wbR or wbL (`behind`). Where no queue is
-//! long, this would make some sets smaller, and often more states. And none is long where a loop may post
-//! without end ([`long_from`]).
+//! long, this would make some sets smaller, and often more states. And none is long where a loop posts and
+//! reads memory ([`long_from`]).
 //!
 //! # Queue pairs that threads share
 //!

@@ -5,7 +5,7 @@ mod waits;
 
 use compiler::code::Instruction;
 
-use super::footprint::{Access, Footprints, bit};
+use super::footprint::{Access, bit};
 use super::queue_pair::has_receive;
 use super::reduce::UNSENT;
 use super::requests::Stages;
@@ -64,6 +64,18 @@ pub(super) struct Reduction {
     brings: Vec<u64>,
 }
 
+/// What makes rules 3 and 7 of a queue pair steps by themselves, where the argument of `reduce` says so. Else
+/// they are one step with the rule that brings the write to memory.
+#[derive(Clone, Copy)]
+struct Apart {
+    /// A Wait to come may get past the gets ahead.
+    waits: bool,
+    /// An rfence leaves as soon as acks and local writes have.
+    fence: bool,
+    /// wbR is long.
+    is_full: bool,
+}
+
 /// A set of parts is a 64-bit mask, so states with more parts than this are not reduced.
 const MAX_PARTS: usize = 64;
 
@@ -81,6 +93,16 @@ impl Part {
         }
     }
 
+    /// Makes rule 3, or 7, a step by itself. It touches no memory, and need not wait for the buffer to be
+    /// empty.
+    fn comes_apart(&mut self, buffer: usize, overtaken: u64) {
+        self.now = Access::default();
+        if self.status == Status::WaitsFor(buffer) {
+            self.status = Status::Enabled;
+        }
+        self.overtaken = overtaken;
+    }
+
     /// Its steps, one for each slot.
     fn steps(&self) -> impl Iterator<Item = Step> + use<> {
         let Self { transition, through, further, .. } = *self;
@@ -91,7 +113,8 @@ impl Part {
 
 impl Reduction {
     /// Computes the parts of a settled state. Returns whether any step is enabled.
-    pub fn look(&mut self, machine: &Machine, footprints: &Footprints, state: &State) -> bool {
+    pub fn look(&mut self, view: View<'_>) -> bool {
+        let state = view.state;
         self.first.clear();
         let mut next = 2 * state.threads.len();
         for pair in &state.pairs {
@@ -100,13 +123,13 @@ impl Reduction {
         }
         self.parts.clear();
         for thread in 0..state.threads.len() {
-            self.parts.push(self.cpu(machine, footprints, state, thread));
+            self.parts.push(self.cpu(view, thread));
         }
         for thread in 0..state.threads.len() {
-            self.parts.push(store_buffer(machine, state, thread));
+            self.parts.push(store_buffer(view.machine, state, thread));
         }
         for pair in 0..state.pairs.len() {
-            self.pair(machine, footprints, state, pair);
+            self.pair(view, pair);
         }
         self.parts.iter().any(|part| part.status == Status::Enabled)
     }
@@ -192,62 +215,20 @@ impl Reduction {
         all
     }
 
-    fn cpu(
-        &self,
-        machine: &Machine,
-        footprints: &Footprints,
-        state: &State,
-        thread: usize,
-    ) -> Part {
-        let buffer = state.threads.len() + thread;
-        let drained = state.threads[thread].buffer.is_empty();
-        let mut now = Access::default();
+    fn cpu(&self, view: View<'_>, thread: usize) -> Part {
+        let View { machine, footprints, state } = view;
         let adds = machine.is_silent(state, thread);
-        let status = match machine.next_instruction(state, thread) {
-            None => Status::Stuck,
-            Some(_) if adds => Status::Enabled,
+        let (status, now) = match machine.next_instruction(state, thread) {
+            None => (Status::Stuck, Access::default()),
+            Some(_) if adds => (Status::Enabled, Access::default()),
             Some(instruction) => match (machine.in_flight(state, thread), instruction) {
-                (Some(pair), _) => Status::WaitsFor(self.first[pair] + 2),
-                (None, Instruction::Read { location, .. }) => {
-                    now.reads = bit(location.0);
-                    Status::Enabled
-                }
-                (None, Instruction::Write { location, .. }) => {
-                    // Only `sc` leaves a write here: else it is silent.
-                    now.writes = bit(location.0);
-                    Status::Enabled
-                }
-                (
-                    None,
-                    Instruction::Cas { location, .. }
-                    | Instruction::Faa { location, .. }
-                    | Instruction::Exchange { location, .. },
-                ) if drained => {
-                    (now.reads, now.writes) = (bit(location.0), bit(location.0));
-                    Status::Enabled
-                }
-                (None, Instruction::PollReceive { queue_pair, .. }) => {
-                    self.poll_receive(machine, state, queue_pair.0)
-                }
+                (Some(pair), _) => (Status::WaitsFor(self.first[pair] + 2), Access::default()),
                 (None, Instruction::Poll(pairs))
                     if pairs.len() > 1 || pairs.iter().any(|pair| machine.is_shared(pair.0)) =>
                 {
-                    return self.poll_any(machine, footprints, state, thread);
+                    return self.poll_any(view, thread);
                 }
-                (None, Instruction::Poll(pairs)) => match pairs.first() {
-                    Some(pair) => self.poll(state, pair.0, buffer),
-                    None => Status::Stuck,
-                },
-                (None, Instruction::Wait(id)) => {
-                    match machine.awaited(state, thread, *id) {
-                        None => Status::Stuck, // settling has taken it
-                        Some((pair, slot)) if machine.variant == Variant::RdmaWait => {
-                            self.wait(state, pair, slot, buffer)
-                        }
-                        Some((pair, _)) => self.poll(state, pair, buffer),
-                    }
-                }
-                _ => Status::WaitsFor(buffer),
+                (None, _) => self.instruction(view, thread, instruction),
             },
         };
         let later = match status {
@@ -258,7 +239,53 @@ impl Reduction {
         Part { status, adds, ..Part::new(transition, now, later) }
     }
 
-    fn pair(&mut self, machine: &Machine, footprints: &Footprints, state: &State, pair: usize) {
+    /// Whether a CPU can take an instruction that is not silent, and what it touches then.
+    fn instruction(
+        &self,
+        View { machine, state, .. }: View<'_>,
+        thread: usize,
+        instruction: &Instruction,
+    ) -> (Status, Access) {
+        let none = Access::default();
+        let buffer = state.threads.len() + thread;
+        let drained = state.threads[thread].buffer.is_empty();
+        let status = match instruction {
+            Instruction::Read { location, .. } => {
+                return (Status::Enabled, Access { reads: bit(location.0), ..none });
+            }
+            // Only `sc` leaves a write here: else it is silent.
+            Instruction::Write { location, .. } => {
+                return (Status::Enabled, Access { writes: bit(location.0), ..none });
+            }
+            Instruction::Cas { location, .. }
+            | Instruction::Faa { location, .. }
+            | Instruction::Exchange { location, .. }
+                if drained =>
+            {
+                let (reads, writes) = (bit(location.0), bit(location.0));
+                return (Status::Enabled, Access { reads, writes, ..none });
+            }
+            Instruction::PollReceive { queue_pair, .. } => {
+                self.poll_receive(machine, state, queue_pair.0)
+            }
+            Instruction::Poll(pairs) => match pairs.first() {
+                Some(pair) => self.poll(state, pair.0, buffer),
+                None => Status::Stuck,
+            },
+            Instruction::Wait(id) => match machine.awaited(state, thread, *id) {
+                None => Status::Stuck, // settling has taken it
+                Some((pair, slot)) if machine.variant == Variant::RdmaWait => {
+                    self.wait(state, pair, slot, buffer)
+                }
+                Some((pair, _)) => self.poll(state, pair, buffer),
+            },
+            _ => Status::WaitsFor(buffer),
+        };
+        (status, none)
+    }
+
+    /// Adds the parts of a queue pair: wbR, wbL, and the entries of its pipe.
+    fn pair(&mut self, View { machine, footprints, state }: View<'_>, pair: usize) {
         let queues = &state.pairs[pair];
         let target = |write: &RemoteWrite| write.target.map_or(0, |target| bit(target.0));
         let head = queues.remote.first().map_or(0, target);
@@ -277,52 +304,55 @@ impl Reduction {
         self.parts.push(buffer_of_writes(Agent::LocalBuffer(pair), head, all));
         let thread = machine.code.queue_pairs[pair].thread.0;
         let future = footprints.future(thread, state.threads[thread].pc);
-        let waits = machine.variant == Variant::RdmaWait && future.polls & bit(pair) != 0;
-        let mut fence = queues.pipe.iter().position(|entry| entry.item.kind() == Kind::Fence);
-        fence = fence.filter(|fence| machine.leaves_next(state, pair, *fence));
-        let is_full = queues.remote.len() >= machine.long_from;
+        let fence = queues.pipe.iter().position(|entry| entry.item.kind() == Kind::Fence);
+        let apart = Apart {
+            waits: machine.variant == Variant::RdmaWait && future.polls & bit(pair) != 0,
+            fence: fence.is_some_and(|fence| machine.leaves_next(state, pair, fence)),
+            is_full: queues.remote.len() >= machine.long_from,
+        };
         for slot in 0..queues.pipe.len() {
-            let transition = Transition { agent: Agent::Pipe(pair), slot };
-            let (now, later) = item_access(machine, pair, &queues.pipe[slot].item);
-            let status = self.pipe_status(machine, state, pair, slot);
-            let mut part = Part { status, ..Part::new(transition, now, later) };
-            let kind = queues.pipe[slot].item.kind();
-            let is_one_of = |kinds| queues.other_words(slot, kinds).next().is_some();
-            let others = |kinds| {
-                let words = queues.other_words(slot, kinds);
-                words.fold(0, |all, word| all | bit(self.first[pair] + 2 + word))
-            };
-            // Rules 3 and 7 are steps by themselves where the argument of `reduce` says so, and touch no
-            // memory then; else they are one step with the rule that brings the write to memory.
-            match kind {
-                _ if machine.variant == Variant::Sc => {}
-                Kind::RemoteWrite | Kind::OrderedWrite | Kind::AtomicWrite
-                    if waits
-                        || self.gets_ahead(state, pair, slot) == 0
-                            && (is_full || is_one_of(UNSENT)) =>
-                {
-                    part.now = Access::default();
-                    part.adds = is_full;
-                    if part.status == Status::WaitsFor(self.first[pair]) {
-                        part.status = Status::Enabled;
-                    }
-                    part.overtaken = self.gets_ahead(state, pair, slot) | others(UNSENT);
-                }
-                Kind::LocalWrite if is_one_of(Kind::LocalWrite.bit()) && fence.is_some() => {
-                    part.now = Access::default();
-                    if part.status == Status::WaitsFor(self.first[pair] + 1) {
-                        part.status = Status::Enabled;
-                    }
-                    part.overtaken = others(Kind::LocalWrite.bit());
-                }
-                Kind::RemoteWrite | Kind::OrderedWrite | Kind::AtomicWrite => {
+            self.parts.push(self.entry(machine, state, (pair, slot), apart));
+        }
+    }
+
+    /// The part of an entry of a pipe.
+    fn entry(
+        &self,
+        machine: &Machine,
+        state: &State,
+        (pair, slot): (usize, usize),
+        apart: Apart,
+    ) -> Part {
+        let queues = &state.pairs[pair];
+        let transition = Transition { agent: Agent::Pipe(pair), slot };
+        let (now, later) = item_access(machine, pair, &queues.pipe[slot].item);
+        let status = self.pipe_status(machine, state, pair, slot);
+        let mut part = Part { status, ..Part::new(transition, now, later) };
+        if machine.variant == Variant::Sc {
+            return part;
+        }
+        let is_one_of = |kinds| queues.other_words(slot, kinds).next().is_some();
+        let others = |kinds| {
+            let words = queues.other_words(slot, kinds);
+            words.fold(0, |all, word| all | bit(self.first[pair] + 2 + word))
+        };
+        match queues.pipe[slot].item.kind() {
+            Kind::RemoteWrite | Kind::OrderedWrite | Kind::AtomicWrite => {
+                let gets = self.gets_ahead(state, pair, slot);
+                if apart.waits || gets == 0 && (apart.is_full || is_one_of(UNSENT)) {
+                    part.adds = apart.is_full;
+                    part.comes_apart(self.first[pair], gets | others(UNSENT));
+                } else {
                     part.through = Some(Agent::RemoteBuffer(pair));
                 }
-                Kind::LocalWrite => part.through = Some(Agent::LocalBuffer(pair)),
-                _ => {}
             }
-            self.parts.push(part);
+            Kind::LocalWrite if apart.fence && is_one_of(Kind::LocalWrite.bit()) => {
+                part.comes_apart(self.first[pair] + 1, others(Kind::LocalWrite.bit()));
+            }
+            Kind::LocalWrite => part.through = Some(Agent::LocalBuffer(pair)),
+            _ => {}
         }
+        part
     }
 
     /// The gets and flushes before an entry of a pipe that still have to read or to take effect.

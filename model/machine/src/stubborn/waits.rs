@@ -2,21 +2,16 @@
 
 use compiler::code::Instruction;
 
-use super::super::footprint::{Access, Footprints, bit};
+use super::super::footprint::{Access, bit};
 use super::super::rules::{Agent, Machine, Transition};
 use super::super::state::{Entry, Item, LocalEntry, State, ThreadState};
-use super::{Part, Reduction, Status};
+use super::{Part, Reduction, Status, View};
 
 impl Reduction {
     /// A poll of several queue pairs, or of one that threads share: its steps, and for each queue pair
     /// without a notice, what brings one.
-    pub(super) fn poll_any(
-        &self,
-        machine: &Machine,
-        footprints: &Footprints,
-        state: &State,
-        thread: usize,
-    ) -> Part {
+    pub(super) fn poll_any(&self, view: View<'_>, thread: usize) -> Part {
+        let View { machine, footprints, state } = view;
         let slots = machine.cpu_slots(state, thread);
         let (mut waits, mut now) = (0, Access::default());
         if let Some(Instruction::Poll(pairs)) = machine.next_instruction(state, thread) {
@@ -28,7 +23,7 @@ impl Reduction {
                     continue;
                 }
                 // `bit` takes the index modulo 64: states with more parts are not reduced.
-                waits |= match self.poll_of(machine, footprints, state, (pair.0, thread)) {
+                waits |= match self.poll_of(view, pair.0, thread) {
                     Status::WaitsFor(part) => bit(part),
                     Status::WaitsForAny(parts) => parts,
                     Status::Enabled | Status::Stuck => 0,
@@ -52,13 +47,8 @@ impl Reduction {
 
     /// What a thread's poll without a notice waits for. A queue pair that threads share may get its next
     /// request from any of them.
-    fn poll_of(
-        &self,
-        machine: &Machine,
-        footprints: &Footprints,
-        state: &State,
-        (pair, thread): (usize, usize),
-    ) -> Status {
+    fn poll_of(&self, view: View<'_>, pair: usize, thread: usize) -> Status {
+        let View { machine, footprints, state } = view;
         let threads = state.threads.len();
         if !machine.is_shared(pair) {
             return self.poll(state, pair, threads + thread);
