@@ -469,11 +469,13 @@ impl<'a> Explorer<'a> {
     }
 }
 
-/// Where threads are, roughly. Where this changes, a state is stored, so that paths through a long program
-/// that come together are followed once from there.
-fn section(state: &State) -> usize {
-    const INSTRUCTIONS: usize = 64;
-    state.threads.iter().map(|thread| thread.pc).sum::<usize>() / INSTRUCTIONS
+/// Where threads are, roughly: in their code, and in loops that count their turns. Where this changes, a state
+/// is stored, so that paths through a long program that come together are followed once from there.
+fn section(state: &State) -> u64 {
+    const STEPS: u64 = 64;
+    let instructions = state.threads.iter().map(|thread| thread.pc as u64);
+    let turns = state.registers.iter().copied();
+    instructions.chain(turns).fold(0, u64::wrapping_add) / STEPS
 }
 
 fn queue_full() -> String {

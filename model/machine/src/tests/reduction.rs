@@ -273,6 +273,21 @@ fn long_programs() {
     }
 }
 
+/// Paths through a loop that counts its turns come together. Else, four times the turns would take sixteen
+/// times the steps.
+#[test]
+fn counted_turns_take_steps_in_proportion() {
+    let steps = |turns: u32| {
+        let body = format!("i := 0; while i < {turns} {{ i := i + 1; y^2 := 1 }} || a := y");
+        let test = test("|| y = 0", &body, "a");
+        let found = explore(&test, Variant::RdmaTso, Limits::default()).unwrap();
+        assert!(found.complete, "{:?}", found.reason);
+        found.transitions
+    };
+    let (few, many) = (steps(200), steps(800));
+    assert!(many < 6 * few, "{few} steps, then {many}");
+}
+
 /// A loop that may post without end fills a queue soon. If that came last, all that may happen beside the
 /// loop would be explored for each number of requests.
 #[test]
