@@ -236,7 +236,7 @@ pub struct Size {
 
 /// The sizes of random programs.
 pub const SIZES: [Size; 2] = [
-    Size { events: 24, count: 50, statements: (18, 6) },
+    Size { events: 24, count: 200, statements: (18, 6) },
     Size { events: 40, count: 10, statements: (30, 9) },
 ];
 pub const NODES: usize = 3;

@@ -469,8 +469,8 @@ impl<'a> Explorer<'a> {
     }
 }
 
-/// Where threads are, roughly: in their code, and in loops that count their turns. Where this changes, a state
-/// is stored, so that paths through a long program that come together are followed once from there.
+/// Where threads are, roughly: in their code, and in loops that count their turns. Where this changes, a
+/// state is stored, so that paths through a long program that come together are followed once from there.
 fn section(state: &State) -> u64 {
     const STEPS: u64 = 64;
     let instructions = state.threads.iter().map(|thread| thread.pc as u64);
