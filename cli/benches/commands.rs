@@ -244,6 +244,8 @@ fn large() {
         (Large::puts(10_000), "auto"),
         (Large::alone(5000, "writes", "x := 1"), "smt"),
         (Large::alone(20_000, "writes", "x := 1"), "smt"),
+        (Large::alone(50, "gets and puts", "x := y^2; y^2 := x"), "smt"),
+        (Large::alone(100, "gets and puts", "x := y^2; y^2 := x"), "smt"),
         (Large::puts(400), "smt"),
         (Large::puts(800), "smt"),
         (Large::broadcasts(1, 32), "auto"),
