@@ -308,7 +308,7 @@ impl Private {
 }
 
 /// What an instruction touches, including the operation that it issues.
-fn access(instruction: &Instruction, machine: &Machine) -> Access {
+pub(super) fn access(instruction: &Instruction, machine: &Machine) -> Access {
     let shared = |pair: usize| if machine.is_shared(pair) { bit(pair) } else { 0 };
     let none = Access::default();
     match instruction {

@@ -99,9 +99,9 @@
 //!
 //! Faulty machines break what this rests on; they are explored without reduction.
 
-use compiler::code::{Code, Instruction, ThreadCode};
+use compiler::code::{Instruction, ThreadCode};
 
-use super::footprint::bit;
+use super::footprint::{access, bit};
 use super::queue_pair::{Ahead, has_receive};
 use super::rules::{Agent, Effect, Machine, Transition, Variant};
 use super::state::{Entry, Item, Kind, KindSet, LocalEntry, RemoteWrite, Source, State};
@@ -134,9 +134,12 @@ pub(super) enum Settled {
 /// A callback that records every step.
 pub(super) type Log<'a> = &'a mut dyn FnMut(&State, Transition);
 
-/// From how many entries on the queues of a program are long. None are if a loop posts and reads memory: it
-/// may post without end, and the step that fills a queue, which ends the search, would come last.
-pub(super) fn long_from(code: &Code) -> usize {
+/// From how many entries on the queues of a program are long. None are if a loop posts and its CPU reads
+/// memory there: it may post without end, and the step that fills a queue, which ends the search, would come
+/// last.
+pub(super) fn long_from(machine: &Machine) -> usize {
+    let posts = |step: &Instruction| matches!(step, Instruction::Issue { .. });
+    let reads = |step: &Instruction| !posts(step) && access(step, machine).reads != 0;
     let may_post_on = |thread: &ThreadCode| {
         let instructions = &thread.instructions;
         instructions.iter().enumerate().any(|(pc, instruction)| {
@@ -145,21 +148,10 @@ pub(super) fn long_from(code: &Code) -> usize {
                 return false;
             };
             let turn = instructions.get(*target..pc).unwrap_or_default();
-            let posts = |step: &Instruction| matches!(step, Instruction::Issue { .. });
-            turn.iter().any(posts) && turn.iter().any(reads_memory)
+            turn.iter().any(posts) && turn.iter().any(reads)
         })
     };
-    if code.threads.iter().any(may_post_on) { usize::MAX } else { LONG }
-}
-
-fn reads_memory(instruction: &Instruction) -> bool {
-    matches!(
-        instruction,
-        Instruction::Read { .. }
-            | Instruction::Cas { .. }
-            | Instruction::Faa { .. }
-            | Instruction::Exchange { .. }
-    )
+    if machine.code.threads.iter().any(may_post_on) { usize::MAX } else { LONG }
 }
 
 impl Machine {

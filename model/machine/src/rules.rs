@@ -208,7 +208,6 @@ impl Machine {
         let overtakes = overtakes(faults);
         let (receiver, buffers) = receivers(&code);
         let users = users(&code);
-        let long_from = long_from(&code);
         let mut machine = Self {
             code,
             variant,
@@ -221,12 +220,13 @@ impl Machine {
             users,
             buffers,
             waits,
-            long_from,
+            long_from: usize::MAX,
             crashes: test.program.crash.is_some(),
             private: Private::default(),
             clocks: Vec::new(),
         };
         machine.private = Private::of(&machine);
+        machine.long_from = long_from(&machine);
         Ok(machine)
     }
 

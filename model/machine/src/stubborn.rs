@@ -5,7 +5,7 @@ mod waits;
 
 use compiler::code::Instruction;
 
-use super::footprint::{Access, bit};
+use super::footprint::{Access, access, bit};
 use super::queue_pair::has_receive;
 use super::reduce::UNSENT;
 use super::requests::Stages;
@@ -218,11 +218,12 @@ impl Reduction {
     fn cpu(&self, view: View<'_>, thread: usize) -> Part {
         let View { machine, footprints, state } = view;
         let adds = machine.is_silent(state, thread);
-        let (status, now) = match machine.next_instruction(state, thread) {
-            None => (Status::Stuck, Access::default()),
-            Some(_) if adds => (Status::Enabled, Access::default()),
+        let next = machine.next_instruction(state, thread);
+        let status = match next {
+            None => Status::Stuck,
+            Some(_) if adds => Status::Enabled,
             Some(instruction) => match (machine.in_flight(state, thread), instruction) {
-                (Some(pair), _) => (Status::WaitsFor(self.first[pair] + 2), Access::default()),
+                (Some(pair), _) => Status::WaitsFor(self.first[pair] + 2),
                 (None, Instruction::Poll(pairs))
                     if pairs.len() > 1 || pairs.iter().any(|pair| machine.is_shared(pair.0)) =>
                 {
@@ -230,6 +231,10 @@ impl Reduction {
                 }
                 (None, _) => self.instruction(view, thread, instruction),
             },
+        };
+        let now = match (status, next) {
+            (Status::Enabled, Some(instruction)) if !adds => access(instruction, machine),
+            _ => Access::default(),
         };
         let later = match status {
             Status::Stuck => Access::default(),
@@ -239,31 +244,21 @@ impl Reduction {
         Part { status, adds, ..Part::new(transition, now, later) }
     }
 
-    /// Whether a CPU can take an instruction that is not silent, and what it touches then.
+    /// Whether a CPU can take an instruction that is not silent.
     fn instruction(
         &self,
         View { machine, state, .. }: View<'_>,
         thread: usize,
         instruction: &Instruction,
-    ) -> (Status, Access) {
-        let none = Access::default();
+    ) -> Status {
         let buffer = state.threads.len() + thread;
-        let drained = state.threads[thread].buffer.is_empty();
-        let status = match instruction {
-            Instruction::Read { location, .. } => {
-                return (Status::Enabled, Access { reads: bit(location.0), ..none });
-            }
+        match instruction {
             // Only `sc` leaves a write here: else it is silent.
-            Instruction::Write { location, .. } => {
-                return (Status::Enabled, Access { writes: bit(location.0), ..none });
-            }
-            Instruction::Cas { location, .. }
-            | Instruction::Faa { location, .. }
-            | Instruction::Exchange { location, .. }
-                if drained =>
+            Instruction::Read { .. } | Instruction::Write { .. } => Status::Enabled,
+            Instruction::Cas { .. } | Instruction::Faa { .. } | Instruction::Exchange { .. }
+                if state.threads[thread].buffer.is_empty() =>
             {
-                let (reads, writes) = (bit(location.0), bit(location.0));
-                return (Status::Enabled, Access { reads, writes, ..none });
+                Status::Enabled
             }
             Instruction::PollReceive { queue_pair, .. } => {
                 self.poll_receive(machine, state, queue_pair.0)
@@ -280,12 +275,12 @@ impl Reduction {
                 Some((pair, _)) => self.poll(state, pair, buffer),
             },
             _ => Status::WaitsFor(buffer),
-        };
-        (status, none)
+        }
     }
 
     /// Adds the parts of a queue pair: wbR, wbL, and the entries of its pipe.
-    fn pair(&mut self, View { machine, footprints, state }: View<'_>, pair: usize) {
+    fn pair(&mut self, view: View<'_>, pair: usize) {
+        let View { machine, footprints, state } = view;
         let queues = &state.pairs[pair];
         let target = |write: &RemoteWrite| write.target.map_or(0, |target| bit(target.0));
         let head = queues.remote.first().map_or(0, target);
@@ -311,18 +306,13 @@ impl Reduction {
             is_full: queues.remote.len() >= machine.long_from,
         };
         for slot in 0..queues.pipe.len() {
-            self.parts.push(self.entry(machine, state, (pair, slot), apart));
+            self.parts.push(self.entry(view, pair, slot, apart));
         }
     }
 
     /// The part of an entry of a pipe.
-    fn entry(
-        &self,
-        machine: &Machine,
-        state: &State,
-        (pair, slot): (usize, usize),
-        apart: Apart,
-    ) -> Part {
+    fn entry(&self, view: View<'_>, pair: usize, slot: usize, apart: Apart) -> Part {
+        let View { machine, state, .. } = view;
         let queues = &state.pairs[pair];
         let transition = Transition { agent: Agent::Pipe(pair), slot };
         let (now, later) = item_access(machine, pair, &queues.pipe[slot].item);
