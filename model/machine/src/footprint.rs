@@ -12,15 +12,13 @@ use lang::program::{Register, RegisterId};
 use super::requests::{Stage, Stages};
 use super::rules::Machine;
 
-/// Locations and locks that are touched.
+/// Locations that are touched, and other things whose accesses have an order that matters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Access {
     pub reads: u64,
     pub writes: u64,
-    pub locks: u64,
-    /// The queue pairs that threads share and that are posted to, and those that are polled.
-    pub posts: u64,
-    pub takes: u64,
+    /// What else two accesses to the same conflict in: see [`locking`], [`posting`] and [`polling`].
+    pub others: u64,
 }
 
 /// What a thread may still do from some instruction on.
@@ -65,25 +63,44 @@ pub(super) fn bit(index: usize) -> u64 {
     1 << (index % 64)
 }
 
+/// Taking a lock, for [`Access::others`].
+pub(super) fn locking(lock: usize) -> u64 {
+    bit(3 * lock)
+}
+
+/// Posting to a queue pair, for [`Access::others`]: 0 unless threads share it.
+pub(super) fn posting(machine: &Machine, pair: usize) -> u64 {
+    if machine.is_shared(pair) { bit(3 * pair + 1) } else { 0 }
+}
+
+/// Polling a queue pair, in the same way.
+pub(super) fn polling(machine: &Machine, pair: usize) -> u64 {
+    if machine.is_shared(pair) { bit(3 * pair + 2) } else { 0 }
+}
+
+/// The indices of the set bits of a mask, lowest first.
+pub(super) fn indices(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let index = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
+        mask &= mask - 1;
+        Some(index)
+    })
+}
+
 impl Access {
     pub fn union(self, other: Self) -> Self {
         Self {
             reads: self.reads | other.reads,
             writes: self.writes | other.writes,
-            locks: self.locks | other.locks,
-            posts: self.posts | other.posts,
-            takes: self.takes | other.takes,
+            others: self.others | other.others,
         }
     }
 
     /// Whether the order of the two accesses can matter, if only the values of `relevant` locations do.
     pub fn conflicts(self, other: Self, relevant: u64) -> bool {
-        let (mine, theirs) = (self.writes & relevant, other.writes & relevant);
-        mine & (other.reads | theirs) != 0
-            || self.reads & theirs != 0
-            || self.locks & other.locks != 0
-            || self.posts & other.posts != 0
-            || self.takes & other.takes != 0
+        let writes = self.writes & relevant & (other.reads | other.writes);
+        let reads = self.reads & relevant & other.writes;
+        (writes | reads | self.others & other.others) != 0
     }
 }
 
@@ -253,7 +270,9 @@ fn add(
     let access = access(instruction, machine);
     future.access = future.access.union(access);
     let own = match instruction {
-        Instruction::Issue { .. } => Access { posts: access.posts, ..Access::default() },
+        Instruction::Issue { queue_pair, .. } => {
+            Access { others: posting(machine, queue_pair.0), ..Access::default() }
+        }
         _ => access,
     };
     future.own = future.own.union(own);
@@ -309,7 +328,6 @@ impl Private {
 
 /// What an instruction touches, including the operation that it issues.
 pub(super) fn access(instruction: &Instruction, machine: &Machine) -> Access {
-    let shared = |pair: usize| if machine.is_shared(pair) { bit(pair) } else { 0 };
     let none = Access::default();
     match instruction {
         Instruction::Read { location, .. } => Access { reads: bit(location.0), ..none },
@@ -321,11 +339,12 @@ pub(super) fn access(instruction: &Instruction, machine: &Machine) -> Access {
         }
         Instruction::Issue { queue_pair, operation, .. } => {
             let stages = Stages::of_operation(machine, queue_pair.0, operation);
-            Access { posts: shared(queue_pair.0), ..stages.all() }
+            let Access { reads, writes, others } = stages.all();
+            Access { reads, writes, others: others | posting(machine, queue_pair.0) }
         }
         Instruction::Poll(pairs) => {
-            let takes = pairs.iter().fold(0, |all, one| all | shared(one.0));
-            Access { takes, ..none }
+            let others = pairs.iter().fold(0, |all, one| all | polling(machine, one.0));
+            Access { others, ..none }
         }
         Instruction::Assign { .. }
         | Instruction::Fence

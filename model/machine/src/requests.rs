@@ -3,7 +3,7 @@
 use compiler::code::{MessageSource, Operation};
 use lang::program::LocationId;
 
-use super::footprint::{Access, bit};
+use super::footprint::{Access, bit, locking};
 use super::rules::{Agent, Machine};
 use super::state::{Item, Kind, Source};
 
@@ -57,7 +57,7 @@ pub(super) struct Stages {
     get_reads: u64,
     /// Those that RMWs read and write.
     rmws: u64,
-    /// The locks that RMWs take.
+    /// The locks that RMWs take ([`locking`]).
     locks: u64,
     local_writes: u64,
 }
@@ -70,7 +70,7 @@ impl Stages {
             Stage::PutRead => Access { reads: self.put_reads, ..none },
             Stage::RemoteWrite => Access { writes: self.remote_writes, ..none },
             Stage::GetRead => Access { reads: self.get_reads, ..none },
-            Stage::Rmw => Access { reads: self.rmws, writes: self.rmws, locks: self.locks, ..none },
+            Stage::Rmw => Access { reads: self.rmws, writes: self.rmws, others: self.locks },
             Stage::LocalWrite => Access { writes: self.local_writes, ..none },
         }
     }
@@ -80,8 +80,7 @@ impl Stages {
         Access {
             reads: self.put_reads | self.get_reads | self.rmws,
             writes: self.remote_writes | self.rmws | self.local_writes,
-            locks: self.locks,
-            ..Access::default()
+            others: self.locks,
         }
     }
 
@@ -108,7 +107,7 @@ impl Stages {
 
     fn rmw(lock: usize, target: LocationId, result: LocationId) -> Self {
         let (rmws, local_writes) = (bit(target.0), bit(result.0));
-        Self { rmws, local_writes, locks: bit(lock), ..Self::default() }
+        Self { rmws, local_writes, locks: locking(lock), ..Self::default() }
     }
 
     /// What an operation touches.

@@ -1,11 +1,12 @@
 //! Chooses stubborn sets: which steps of a settled state are enough to take. `reduce` explains why.
 
 mod behind;
+mod touching;
 mod waits;
 
 use compiler::code::Instruction;
 
-use super::footprint::{Access, access, bit};
+use super::footprint::{Access, access, bit, indices, posting};
 use super::queue_pair::has_receive;
 use super::reduce::UNSENT;
 use super::requests::Stages;
@@ -14,6 +15,7 @@ use super::state::{Entry, Item, Kind, LocalEntry, RemoteWrite, State};
 
 pub(super) use behind::View;
 use behind::{Asked, Asking};
+use touching::Touching;
 
 /// A step that touches memory.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +60,10 @@ enum Status {
 #[derive(Default)]
 pub(super) struct Reduction {
     parts: Vec<Part>,
+    /// Which parts may touch what from now until the end.
+    touching: Touching,
+    /// How many threads there are. The parts for their store buffers follow those for their CPUs.
+    threads: usize,
     /// By queue pair, the index of the part for wbR. The parts for wbL and the pipe's entries follow it.
     first: Vec<usize>,
     /// By part, the parts that it brings into a stubborn set; 0 if not computed yet.
@@ -145,7 +151,8 @@ impl Reduction {
         if self.parts.len() > MAX_PARTS {
             return steps.extend(self.all());
         }
-        let reads = self.parts.iter().fold(0, |reads, part| reads | part.later.reads);
+        self.threads = view.state.threads.len();
+        let reads = self.touching.set(self.parts.iter().map(|part| part.later)).reads;
         let relevant = view.footprints.observed | reads;
         self.brings.clear();
         self.brings.resize(self.parts.len(), 0);
@@ -206,13 +213,16 @@ impl Reduction {
             Agent::StoreBuffer(thread) => thread,
             _ => index,
         };
-        let mut all = asked.step.overtaken;
-        for (other, part) in self.parts.iter().enumerate() {
-            if asked.conflicts(part.later) && other != index && other != own_cpu {
-                all |= self.first_to_move(asked, other);
-            }
-        }
-        all
+        let conflict = self.touching.in_conflict(asked.step.now, asked.asking.relevant);
+        let conflict = conflict & !(bit(index) | bit(own_cpu));
+        // Without long queues, only a thread's own buffer needs a closer look.
+        let own_buffer = match asked.step.transition.agent {
+            Agent::Cpu(thread) => bit(self.threads + thread),
+            _ => 0,
+        };
+        let closer = if asked.asking.looks_behind { conflict } else { conflict & own_buffer };
+        let all = asked.step.overtaken | conflict & !closer;
+        indices(closer).fold(all, |all, other| all | self.first_to_move(asked, other))
     }
 
     fn cpu(&self, view: View<'_>, thread: usize) -> Part {
@@ -414,28 +424,19 @@ fn others_ahead(pipe: &[Entry], slot: usize) -> &[Entry] {
     &pipe[..first]
 }
 
-/// The indices of the set bits of a mask, lowest first.
-fn indices(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let index = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
-        mask &= mask - 1;
-        Some(index)
-    })
-}
-
 fn store_buffer(machine: &Machine, state: &State, thread: usize) -> Part {
     let (mut now, mut later) = (Access::default(), Access::default());
     let buffer = &state.threads[thread].buffer;
     for (index, entry) in buffer.iter().enumerate() {
         let (next, all) = item_access(machine, entry.pair, &entry.item);
         later = later.union(all);
-        let posts = if machine.comes_to_shared(entry) { bit(entry.pair) } else { 0 };
-        later.posts |= posts;
+        let others = comes_to(machine, entry);
+        later.others |= others;
         if index == 0 {
             // It only comes to the queue pair.
             now = match entry.item {
                 Item::Write { .. } => next,
-                _ => Access { posts, ..Access::default() },
+                _ => Access { others, ..Access::default() },
             };
         }
     }
@@ -445,6 +446,11 @@ fn store_buffer(machine: &Machine, state: &State, thread: usize) -> Part {
         !matches!(entry.item, Item::Write { .. }) && !machine.comes_to_shared(entry)
     });
     Part { status, adds, ..Part::new(transition, now, later) }
+}
+
+/// What an entry of a store buffer does to its queue pair, if threads share that.
+fn comes_to(machine: &Machine, entry: &Entry) -> u64 {
+    if machine.comes_to_shared(entry) { posting(machine, entry.pair) } else { 0 }
 }
 
 fn buffer_of_writes(agent: Agent, head: u64, all: u64) -> Part {

@@ -5,7 +5,7 @@ use super::super::footprint::{Access, Footprints, bit};
 use super::super::requests::{Stage, Stages};
 use super::super::rules::{Agent, Machine, Transition};
 use super::super::state::{Item, State};
-use super::{Part, Reduction, others_ahead};
+use super::{Part, Reduction, comes_to, others_ahead};
 
 /// The state that is looked at.
 #[derive(Clone, Copy)]
@@ -62,7 +62,6 @@ impl Reduction {
         let part = 1 << index;
         let if_own = |access| if asked.conflicts(access) { part } else { 0 };
         match other.transition.agent {
-            Agent::Cpu(_) | Agent::Pipe(_) if !asked.asking.looks_behind => part,
             Agent::Cpu(thread) => {
                 let pc = state.threads[thread].pc;
                 let requests = footprints.requests(thread, pc);
@@ -79,11 +78,10 @@ impl Reduction {
                         all | if_own(Access { writes: bit(target.0), ..Access::default() })
                     }
                     item => {
-                        let posts =
-                            if machine.comes_to_shared(entry) { bit(entry.pair) } else { 0 };
+                        let others = comes_to(machine, entry);
                         let stages = Stages::of_item(machine, entry.pair, &item);
                         let place = Place { pair: entry.pair, ahead: NOT_POSTED, part };
-                        all | if_own(Access { posts, ..Access::default() })
+                        all | if_own(Access { others, ..Access::default() })
                             | self.ahead_of(asked, &stages, place)
                     }
                 })

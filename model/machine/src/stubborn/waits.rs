@@ -2,7 +2,7 @@
 
 use compiler::code::Instruction;
 
-use super::super::footprint::{Access, bit};
+use super::super::footprint::{Access, bit, polling, posting};
 use super::super::rules::{Agent, Machine, Transition};
 use super::super::state::{Entry, Item, LocalEntry, State, ThreadState};
 use super::{Part, Reduction, Status, View};
@@ -16,9 +16,7 @@ impl Reduction {
         let (mut waits, mut now) = (0, Access::default());
         if let Some(Instruction::Poll(pairs)) = machine.next_instruction(state, thread) {
             for (at, pair) in pairs.iter().enumerate() {
-                if machine.is_shared(pair.0) {
-                    now.takes |= bit(pair.0);
-                }
+                now.others |= polling(machine, pair.0);
                 if slots >> at & 1 != 0 {
                     continue;
                 }
@@ -63,7 +61,7 @@ impl Reduction {
             if buffer.iter().any(is_it) {
                 sources |= bit(threads + sharer);
             }
-            if footprints.future(*sharer, *pc).access.posts & bit(pair) != 0 {
+            if footprints.future(*sharer, *pc).access.others & posting(machine, pair) != 0 {
                 sources |= bit(*sharer);
             }
         }
