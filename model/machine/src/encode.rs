@@ -52,20 +52,6 @@ impl Dead<'_> {
         let open = if self.keeps_past { touched.writes } else { u64::MAX };
         touched.reads | self.footprints.observed & open
     }
-
-    /// Whether the rest of its thread may use a register, or assign to it.
-    pub fn is_named(&self, state: &State, register: usize) -> bool {
-        let (_, thread) = self.footprints.registers[register];
-        let future = self.footprints.future(thread, state.threads[thread].pc);
-        (future.live | future.assigned) & bit(register) != 0
-    }
-
-    fn register(&self, state: &State, register: usize) -> bool {
-        let (observed, thread) = self.footprints.registers[register];
-        let future = self.footprints.future(thread, state.threads[thread].pc);
-        let is_open = !self.keeps_past || future.assigned & bit(register) != 0;
-        future.live & bit(register) == 0 && !(observed && is_open)
-    }
 }
 
 impl Machine {
@@ -75,9 +61,9 @@ impl Machine {
         for (index, value) in state.memory.iter().enumerate() {
             number(out, if relevant & bit(index) == 0 { 0 } else { *value });
         }
+        let live = dead.map_or(u64::MAX, |dead| dead.footprints.live(state, dead.keeps_past));
         for (index, value) in state.registers.iter().enumerate() {
-            let is_dead = dead.is_some_and(|dead| dead.register(state, index));
-            number(out, if is_dead { 0 } else { *value });
+            number(out, if live & bit(index) == 0 { 0 } else { *value });
         }
         for (index, thread) in state.threads.iter().enumerate() {
             number(out, thread.pc as u64);

@@ -1,18 +1,17 @@
 //! Explores all outcomes of a test: every reachable state, depth first.
 
+mod store;
+
 use compiler::code::CompileError;
 use lang::Test;
-use lang::limits::Size;
-use lang::outcome::Outcome;
-use lang::program::{Program, ThreadId};
+use lang::program::Program;
 
-use super::encode::Dead;
-use super::exploration::{Blocked, Exploration};
+use super::exploration::Exploration;
 use super::fault::FaultSet;
 use super::footprint::Footprints;
 use super::limits::Limits;
 use super::past::Past;
-use super::progress::Graph;
+use super::progress::{Graph, always_counts};
 use super::reduce::Settled;
 use super::rma;
 use super::rules::{Effect, Machine, QUEUE_LIMIT, Transition, Variant, in_requests};
@@ -80,6 +79,8 @@ pub(super) struct Explorer<'a> {
     pub search: Option<Search>,
     /// Set when the caller asks from which states executions can end.
     pub graph: Option<Graph>,
+    /// Every execution ends and counts.
+    always_counts: bool,
     /// What executions have shown, if states leave that out.
     past: Option<Past>,
     pub steps_taken: Steps<'a>,
@@ -120,6 +121,7 @@ impl<'a> Explorer<'a> {
             stack: Vec::new(),
             search: None,
             graph: None,
+            always_counts: always_counts(program),
             past: if effort == Effort::Full { Past::new(machine) } else { None },
             steps_taken: Steps { machine, program, count: 0, words: None, brief: false },
             key: Vec::new(),
@@ -271,6 +273,16 @@ impl<'a> Explorer<'a> {
         }
     }
 
+    /// The step to take, if there is one only.
+    fn only_choice(&mut self, reduction: &mut Reduction, state: &State) -> Option<Step> {
+        // `expand` is iterating over `self.choices`, so they are moved out of the way.
+        let mut choices = std::mem::take(&mut self.choices);
+        self.choose(reduction, state, &mut choices);
+        let only = if let [only] = choices[..] { Some(only) } else { None };
+        self.choices = choices;
+        only
+    }
+
     fn view<'s>(&'s self, state: &'s State) -> View<'s> {
         View { machine: self.machine, footprints: self.footprints, state }
     }
@@ -299,6 +311,9 @@ impl<'a> Explorer<'a> {
         let mut earlier = None;
         let began = section(state);
         for taken in 1..=CHAIN {
+            if self.is_over(state) {
+                return Ok(());
+            }
             match self.settle(state) {
                 Settled::Yes if section(state) != began => break,
                 Settled::Yes => {}
@@ -312,16 +327,20 @@ impl<'a> Explorer<'a> {
             if self.effort == Effort::Eager {
                 break;
             }
-            if !reduction.look(self.view(state)) {
+            // To look for a state takes a fraction of the time that it takes to choose steps.
+            self.encode(state);
+            let only = if self.seen.find(&self.key).is_ok() {
+                None
+            } else if reduction.look(self.view(state)) {
+                self.only_choice(reduction, state)
+            } else {
                 self.terminal(state);
                 return Ok(());
-            }
-            // `expand` is iterating over `self.choices`, so they are moved out of the way.
-            let mut choices = std::mem::take(&mut self.choices);
-            self.choose(reduction, state, &mut choices);
-            let only = if let [only] = choices[..] { Some(only) } else { None };
-            self.choices = choices;
-            let Some(only) = only else { break };
+            };
+            let Some(only) = only else {
+                self.keep(state);
+                return Ok(());
+            };
             if !self.step(state, &only)? {
                 return Ok(());
             }
@@ -337,135 +356,9 @@ impl<'a> Explorer<'a> {
         Ok(())
     }
 
-    fn store(&mut self, state: &State) {
-        self.key.clear();
-        let (machine, footprints) = (self.machine, self.footprints);
-        let dead = Dead { machine, footprints, keeps_past: self.past.is_some() };
-        let is_full = self.effort == Effort::Full;
-        machine.encode(state, is_full.then_some(&dead), &mut self.key);
-        let (number, is_new) = self.seen.insert(&self.key);
-        if let Some(past) = &mut self.past {
-            past.leads_to(number, state, &dead);
-        }
-        if let Some(graph) = &mut self.graph {
-            graph.leads_to(number, is_new);
-        }
-        if is_new {
-            self.stack.push(number);
-            if let Some(search) = &mut self.search {
-                search.parents.push(search.current);
-            }
-        }
-    }
-
     /// The program that is explored.
     pub fn program(&self) -> &Program {
         self.steps_taken.program
-    }
-
-    /// Whether the state that was just stored has this number.
-    pub fn stored_as(&self, number: usize) -> bool {
-        self.key == self.seen.get(number)
-    }
-
-    fn shows(&mut self, outcome: Outcome) {
-        if let Some(search) = &mut self.search {
-            search.reached |= search.outcome == outcome;
-        }
-        self.found.outcomes.insert(outcome);
-    }
-
-    /// Handles a state without further transitions. If the machine may crash there, nothing is left to do.
-    fn terminal(&mut self, state: &State) {
-        if self.machine.crashes {
-            return;
-        }
-        if self.machine.is_final(state) {
-            match &mut self.past {
-                Some(past) => past.ends(state),
-                None => self.shows(self.machine.outcome(state)),
-            }
-            if let Some(graph) = &mut self.graph {
-                graph.ends();
-            }
-            return;
-        }
-        if self.graph.is_some() {
-            self.store(state);
-        }
-        for (index, code) in self.machine.code.threads.iter().enumerate() {
-            if let Some(span) = code.spans.get(state.threads[index].pc) {
-                self.found.blocked.insert(Blocked { thread: ThreadId(index), span: *span });
-            }
-        }
-    }
-
-    /// Handles a failed `assume`: the execution does not count.
-    fn does_not_count(&mut self) {
-        if let Some(graph) = &mut self.graph {
-            graph.ends();
-        }
-    }
-
-    /// The next state to be stored is not reached from a stored state.
-    pub fn forget_current(&mut self) {
-        if let Some(graph) = &mut self.graph {
-            graph.current = None;
-        }
-        if let Some(past) = &mut self.past {
-            past.begins_in(None);
-        }
-    }
-
-    /// Takes the results so far. `stopped` is the reason if a limit was reached.
-    pub fn take_found(&mut self, stopped: Option<String>) -> Exploration {
-        let mut found = std::mem::take(&mut self.found);
-        let mut stopped = stopped;
-        if let Some(past) = &self.past {
-            let (outcomes, reason) = past.outcomes(stopped.is_some(), &self.limits);
-            found.outcomes = outcomes;
-            stopped = stopped.or(reason);
-        }
-        found.states = self.seen.len() as u64;
-        found.transitions = self.steps_taken.count;
-        found.complete = stopped.is_none();
-        found.reason = stopped;
-        found
-    }
-
-    /// The numbers of stored states that are not expanded yet, or only in part.
-    pub fn open(&self) -> &[usize] {
-        &self.stack
-    }
-
-    fn limit(&mut self, number: usize) -> Option<String> {
-        if self.past.as_ref().is_some_and(|past| past.is_full) {
-            return Some("an observable has too many values".to_owned()); // `run` begins again
-        }
-        if self.seen.len() as u64 > self.limits.states {
-            return Some(format!("more than {} states", self.limits.states));
-        }
-        let graph = self.graph.as_ref().map_or(0, Graph::memory);
-        let outcomes = self.machine.memory_of(self.found.outcomes.len());
-        let past = self.past.as_ref().map_or(0, Past::memory);
-        let memory = self.seen.memory() + graph + past + outcomes;
-        if memory > self.limits.memory {
-            return Some(format!("states need more than {}", Size(self.limits.memory as u64)));
-        }
-        if let Some(trial) = self.limits.ends_trial(self.seen.len() as u64, memory) {
-            let has_shown = match &self.past {
-                Some(past) => past.has(trial.outcomes, &self.limits),
-                None => self.found.outcomes.len() >= trial.outcomes,
-            };
-            if !has_shown {
-                return Some(trial.why_failed());
-            }
-        }
-        // Reading the clock costs about as much as a small state, so it is read only now and then.
-        if !number.is_multiple_of(64) {
-            return None;
-        }
-        self.limits.until.reached().map(|reached| reached.to_string())
     }
 }
 

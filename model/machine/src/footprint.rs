@@ -11,6 +11,7 @@ use lang::program::{Register, RegisterId};
 
 use super::requests::{Stage, Stages};
 use super::rules::Machine;
+use super::state::State;
 
 /// Locations that are touched, and other things whose accesses have an order that matters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +37,13 @@ pub(super) struct Future {
     pub assigned: u64,
 }
 
+impl Future {
+    /// The registers that it may use or assign to.
+    fn named(&self) -> u64 {
+        self.live | self.assigned
+    }
+}
+
 /// The [`Future`]s of a program, and what its outcomes show.
 #[derive(Clone, Debug)]
 pub(super) struct Footprints {
@@ -45,8 +53,18 @@ pub(super) struct Footprints {
     requests: Vec<Requests>,
     /// The observed locations.
     pub observed: u64,
-    /// By register: whether it is observed, and the thread it belongs to.
-    pub registers: Vec<(bool, usize)>,
+    /// By register, the thread it belongs to.
+    thread_of: Vec<usize>,
+    /// By thread, its registers.
+    registers: Vec<Registers>,
+}
+
+/// Registers of a thread, as masks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Registers {
+    all: u64,
+    /// Those that outcomes show.
+    observed: u64,
 }
 
 /// What a thread may still post.
@@ -107,20 +125,52 @@ impl Access {
 impl Footprints {
     /// The footprints of a test's program on a machine.
     pub fn of(test: &Test, machine: &Machine) -> Self {
-        let owner = |register: &Register| (false, register.thread.0);
-        let mut registers: Vec<(bool, usize)> = test.program.registers.iter().map(owner).collect();
+        let owner = |register: &Register| register.thread.0;
+        let thread_of: Vec<usize> = test.program.registers.iter().map(owner).collect();
+        let mut registers = vec![Registers::default(); machine.code.threads.len()];
+        for (register, thread) in thread_of.iter().enumerate() {
+            registers[*thread].all |= bit(register);
+        }
         let mut observed = 0;
         for what in &machine.observed {
             match what {
                 Observed::Location(location) => observed |= bit(location.0),
-                Observed::Register(register) => registers[register.0].0 = true,
+                Observed::Register(register) => {
+                    registers[thread_of[register.0]].observed |= bit(register.0);
+                }
                 Observed::Copy(..) => {}
             }
         }
-        let exact = registers.len() <= 64;
+        let exact = thread_of.len() <= 64;
         let threads = machine.code.threads.iter();
         let (futures, requests) = threads.map(|thread| futures(thread, machine, exact)).unzip();
-        Self { futures, requests, observed, registers }
+        Self { futures, requests, observed, thread_of, registers }
+    }
+
+    /// The registers whose values still matter: those that a thread may use, and observed ones, of which only
+    /// those that it may assign to if `decided` ones are kept elsewhere.
+    pub fn live(&self, state: &State, decided: bool) -> u64 {
+        self.by_thread(state).fold(0, |all, (Registers { all: own, observed }, future)| {
+            let open = if decided { future.assigned } else { u64::MAX };
+            all | own & future.live | observed & open
+        })
+    }
+
+    /// Whether the rest of its thread names some observed register.
+    pub fn names_observed(&self, state: &State) -> bool {
+        self.by_thread(state)
+            .any(|(Registers { observed, .. }, future)| observed & future.named() != 0)
+    }
+
+    /// Whether the rest of its thread names a register.
+    pub fn names(&self, state: &State, register: RegisterId) -> bool {
+        let thread = self.thread_of[register.0];
+        self.future(thread, state.threads[thread].pc).named() & bit(register.0) != 0
+    }
+
+    fn by_thread(&self, state: &State) -> impl Iterator<Item = (Registers, &Future)> {
+        let threads = state.threads.iter().zip(&self.registers).enumerate();
+        threads.map(|(index, (thread, own))| (*own, self.future(index, thread.pc)))
     }
 
     pub fn future(&self, thread: usize, pc: usize) -> &Future {

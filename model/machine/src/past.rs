@@ -6,7 +6,10 @@
 //! observables are decided follows from the rest of the state. Each step to a stored state is noted with the
 //! values that became decided on the way; an outcome is what a path from the first state to an end has noted.
 //!
-//! So a program with many independent reads has few states, each with many pasts. To take a past along a step
+//! Where all observables are decided, and no statement of the program can wait forever or exclude an
+//! execution, every execution goes on to an end with the same outcome. So the exploration goes no further.
+//!
+//! A program with many independent reads has few states, each with many pasts. To take a past along a step
 //! takes some nanoseconds, and a state with its steps some microseconds. What comes to an end becomes an
 //! outcome, which takes more than both; so limits bound the number of outcomes too.
 
@@ -91,6 +94,16 @@ impl Past {
         self.note(NOWHERE, shown);
     }
 
+    /// Whether all observables are decided.
+    pub fn is_over(&self, state: &State, dead: &Dead<'_>) -> bool {
+        let are_registers =
+            || self.observed.iter().all(|what| !matches!(what, Observed::Location(_)));
+        // Registers first, as they cost less.
+        !dead.footprints.names_observed(state)
+            && (are_registers()
+                || self.decided_in(state, dead).count_ones() as usize == self.observed.len())
+    }
+
     fn note(&mut self, to: u32, shown: Shown) {
         let from = self.current.map_or(NOWHERE, |current| current as u32);
         self.steps.push(Step { from, to, shown });
@@ -100,7 +113,7 @@ impl Past {
     fn decided_in(&self, state: &State, dead: &Dead<'_>) -> Observables {
         let touched = dead.touched(state);
         let is_decided = |what: &Observed| match what {
-            Observed::Register(register) => !dead.is_named(state, register.0),
+            Observed::Register(register) => !dead.footprints.names(state, *register),
             Observed::Location(location) => (touched.reads | touched.writes) & bit(location.0) == 0,
             Observed::Copy(..) => true,
         };
@@ -155,9 +168,13 @@ impl Past {
         let mut reason = flow.run(limits);
         let is_late = is_cut_off || reason.is_some();
         let most = if is_late { SOME } else { usize::MAX };
+        let values: Vec<Ranked> = self.values.iter().map(|values| Ranked::of(values)).collect();
+        let mut all: Vec<Shown> = flow.ends.all.into_iter().take(most).collect();
+        all.iter_mut().for_each(|shown| *shown = self.ranked(*shown, &values));
+        all.sort_unstable();
         let mut outcomes = Vec::new();
-        for shown in flow.ends.all.iter().take(most) {
-            outcomes.push(self.outcome(*shown));
+        for shown in all {
+            outcomes.push(self.outcome(shown, &values));
             if !is_late && outcomes.len().is_multiple_of(SOME) {
                 reason = limits.until.reached().map(|reached| reached.to_string());
                 if reason.is_some() {
@@ -165,6 +182,7 @@ impl Past {
                 }
             }
         }
+        // To collect what is in order takes no more than one look at each.
         (outcomes.into_iter().collect(), reason)
     }
 
@@ -182,12 +200,42 @@ impl Past {
         Flow::new(self.steps.clone(), self.decided.len(), outcome)
     }
 
-    fn outcome(&self, shown: Shown) -> Outcome {
-        let all = self.values.iter().enumerate();
-        let value = |(index, values): (usize, &Vec<u64>)| {
-            let number = shown >> self.place(index) & ((1 << self.width) - 1);
-            Value::of_word(values[number as usize])
-        };
-        Outcome(all.map(value).collect())
+    /// The same values, numbered in their order.
+    fn ranked(&self, shown: Shown, values: &[Ranked]) -> Shown {
+        let all = values.iter().enumerate();
+        all.fold(0, |ranked, (index, values)| {
+            ranked | Shown::from(values.ranks[self.number(shown, index)]) << self.place(index)
+        })
+    }
+
+    fn outcome(&self, ranked: Shown, values: &[Ranked]) -> Outcome {
+        let all = values.iter().enumerate();
+        Outcome(all.map(|(index, values)| values.sorted[self.number(ranked, index)]).collect())
+    }
+
+    /// The number of an observable's value.
+    fn number(&self, shown: Shown, index: usize) -> usize {
+        (shown >> self.place(index) & ((1 << self.width) - 1)) as usize
+    }
+}
+
+/// The values of an observable in order.
+struct Ranked {
+    sorted: Vec<Value>,
+    /// By number, the place of the value.
+    ranks: Vec<u32>,
+}
+
+impl Ranked {
+    fn of(words: &[u64]) -> Self {
+        let mut all: Vec<(Value, usize)> = words
+            .iter()
+            .enumerate()
+            .map(|(number, word)| (Value::of_word(*word), number))
+            .collect();
+        all.sort_unstable();
+        let mut ranks = vec![0; words.len()];
+        all.iter().enumerate().for_each(|(rank, (_, number))| ranks[*number] = rank as u32);
+        Self { sorted: all.into_iter().map(|(value, _)| value).collect(), ranks }
     }
 }

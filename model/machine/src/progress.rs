@@ -32,6 +32,7 @@ use super::limits::Limits;
 use super::rules::{Machine, Variant, in_requests};
 use super::state::State;
 use super::witness::retrace_path;
+pub(super) use ending::always_counts;
 #[cfg(test)]
 pub(super) use ending::ends_with;
 pub use ending::{

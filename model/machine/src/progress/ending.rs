@@ -57,8 +57,18 @@ const STATES: u64 = 50_000;
 
 /// Whether a program always ends, as far as its text shows; `None` if that does not decide it.
 pub fn always_ends(program: &Program) -> Option<bool> {
-    let none_waits = || !program.threads.iter().any(|thread| may_wait_in(program, &thread.body));
-    counted::always_ends(program).or_else(|| none_waits().then_some(true))
+    counted::always_ends(program).or_else(|| none_waits(program).then_some(true))
+}
+
+/// Whether every execution ends and counts, as far as a look at each statement shows.
+pub(in super::super) fn always_counts(program: &Program) -> bool {
+    let excludes =
+        |stmt: &StmtKind| matches!(stmt, StmtKind::Assume(_) | StmtKind::OutOfRange { .. });
+    !has(program, excludes) && none_waits(program)
+}
+
+fn none_waits(program: &Program) -> bool {
+    !program.threads.iter().any(|thread| may_wait_in(program, &thread.body))
 }
 
 /// Whether some statement may wait forever: a loop, or a poll that may come before the operation it polls.

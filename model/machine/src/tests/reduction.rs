@@ -273,6 +273,30 @@ fn long_programs() {
     }
 }
 
+/// When all that outcomes show is decided, what is left takes no steps, unless it may not end or not count.
+#[test]
+fn decided_outcomes_need_no_more_steps() {
+    let explored = |body: &str| {
+        let test = test("x, y = 0, 0 || z = 0", body, "a");
+        let found = explore(&test, Variant::RdmaTso, Limits::default()).unwrap();
+        assert!(found.complete, "{body}: {:?}", found.reason);
+        (found.transitions, found.outcomes.into_iter().collect::<Vec<_>>())
+    };
+    let both = [outcome(&[0]), outcome(&[1])];
+    let plain = explored("a := x | x := 1 ||");
+    assert_eq!(plain.1, both);
+    for rest in ["y := 2; b := y", "z^2 := x; Poll(2); b := y"] {
+        assert_eq!(explored(&format!("a := x; {rest} | x := 1 ||")), plain, "{rest}");
+    }
+    assert_eq!(
+        explored("a := x; z^2 := x; Poll(2) | x := 1 | z^2 := 1; z^2 := 2; Poll(2) ||").1,
+        both
+    );
+    assert_eq!(explored("a := x; Poll(2) | x := 1 ||").1, []);
+    assert_eq!(explored("a := x; assume(a = 1) | x := 1 ||").1, both[1..]);
+    assert_eq!(explored("a := x; while a = 0 { y := 1 } | x := 1 ||").1, both[1..]);
+}
+
 /// Paths through a loop that counts its turns come together. Else, four times the turns would take sixteen
 /// times the steps.
 #[test]
