@@ -6,6 +6,7 @@ use compiler::code::CompileError;
 use lang::Test;
 use lang::program::Program;
 
+use super::encode::Live;
 use super::exploration::Exploration;
 use super::fault::FaultSet;
 use super::footprint::Footprints;
@@ -75,18 +76,33 @@ pub(super) struct Explorer<'a> {
     pub seen: StateSet,
     /// Stored states that are not expanded yet.
     stack: Vec<usize>,
+    /// Where steps without an alternative stop.
+    pub goal: Goal,
     /// Set when the caller asks how an outcome comes about.
     pub search: Option<Search>,
     /// Set when the caller asks from which states executions can end.
     pub graph: Option<Graph>,
-    /// Every execution ends and counts.
+    /// Every execution ends, with all assumptions met and all indices in range.
     always_counts: bool,
     /// What executions have shown, if states leave that out.
     past: Option<Past>,
     pub steps_taken: Steps<'a>,
+    /// The encoding of the last state, and what mattered of it.
     key: Vec<u8>,
+    live: Live,
     choices: Vec<Step>,
     found: Exploration,
+}
+
+/// Where steps without an alternative stop, at the latest where there is one.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Goal {
+    /// At any state that is stored.
+    AnyState,
+    /// At this one, to repeat the steps that led to it. States on the way may have been stored later.
+    State(usize),
+    /// At an end, in the same way.
+    End,
 }
 
 /// A callback that sees the state after each step. True stops the search.
@@ -119,12 +135,14 @@ impl<'a> Explorer<'a> {
             limits,
             seen: StateSet::default(),
             stack: Vec::new(),
+            goal: Goal::AnyState,
             search: None,
             graph: None,
             always_counts: always_counts(program),
             past: if effort == Effort::Full { Past::new(machine) } else { None },
             steps_taken: Steps { machine, program, count: 0, words: None, brief: false },
             key: Vec::new(),
+            live: Live::ALL,
             choices: Vec::new(),
             found: Exploration::default(),
         }
@@ -273,9 +291,17 @@ impl<'a> Explorer<'a> {
         }
     }
 
+    /// Whether a chain of steps stops at a state, which is stored under a number.
+    fn stops(&self, number: Option<usize>) -> bool {
+        match self.goal {
+            Goal::AnyState => number.is_some(),
+            Goal::State(goal) => number == Some(goal),
+            Goal::End => false,
+        }
+    }
+
     /// The step to take, if there is one only.
     fn only_choice(&mut self, reduction: &mut Reduction, state: &State) -> Option<Step> {
-        // `expand` is iterating over `self.choices`, so they are moved out of the way.
         let mut choices = std::mem::take(&mut self.choices);
         self.choose(reduction, state, &mut choices);
         let only = if let [only] = choices[..] { Some(only) } else { None };
@@ -311,7 +337,7 @@ impl<'a> Explorer<'a> {
         let mut earlier = None;
         let began = section(state);
         for taken in 1..=CHAIN {
-            if self.is_over(state) {
+            if self.ends_decided(state) {
                 return Ok(());
             }
             match self.settle(state) {
@@ -329,7 +355,7 @@ impl<'a> Explorer<'a> {
             }
             // To look for a state takes a fraction of the time that it takes to choose steps.
             self.encode(state);
-            let only = if self.seen.find(&self.key).is_ok() {
+            let only = if self.stops(self.seen.find(&self.key).ok()) {
                 None
             } else if reduction.look(self.view(state)) {
                 self.only_choice(reduction, state)

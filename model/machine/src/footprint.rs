@@ -18,7 +18,8 @@ use super::state::State;
 pub(super) struct Access {
     pub reads: u64,
     pub writes: u64,
-    /// What else two accesses to the same conflict in: see [`locking`], [`posting`] and [`polling`].
+    /// Locks and queue pairs: two accesses with a bit in common conflict. See [`locking`], [`posting`] and
+    /// [`polling`]; bits may be shared.
     pub others: u64,
 }
 
@@ -147,11 +148,11 @@ impl Footprints {
         Self { futures, requests, observed, thread_of, registers }
     }
 
-    /// The registers whose values still matter: those that a thread may use, and observed ones, of which only
-    /// those that it may assign to if `decided` ones are kept elsewhere.
-    pub fn live(&self, state: &State, decided: bool) -> u64 {
+    /// The registers whose values still matter: those that a thread may use, and observed ones. With
+    /// `keeps_past`, observed ones that nothing assigns to any more are kept elsewhere.
+    pub fn live(&self, state: &State, keeps_past: bool) -> u64 {
         self.by_thread(state).fold(0, |all, (Registers { all: own, observed }, future)| {
-            let open = if decided { future.assigned } else { u64::MAX };
+            let open = if keeps_past { future.assigned } else { u64::MAX };
             all | own & future.live | observed & open
         })
     }

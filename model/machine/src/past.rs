@@ -20,11 +20,12 @@ use std::collections::BTreeSet;
 use lang::outcome::{Observed, Outcome, Value};
 use rustc_hash::FxHashMap;
 
-use super::encode::Dead;
-use super::footprint::bit;
+use super::encode::touched;
+use super::footprint::{Access, Footprints, bit};
 use super::limits::Limits;
 use super::rules::Machine;
 use super::state::State;
+use super::stubborn::View;
 use flow::{Flow, NOWHERE, Step};
 
 /// Values of some observables, by their numbers in [`Past::numbers`]. Each observable has as many bits; those
@@ -79,9 +80,14 @@ impl Past {
     }
 
     /// Notes a step to a stored state. It is new if it has the next number.
-    pub fn leads_to(&mut self, number: usize, state: &State, dead: &Dead<'_>) {
+    pub fn leads_to(
+        &mut self,
+        number: usize,
+        state: &State,
+        (footprints, touched): (&Footprints, Access),
+    ) {
         if number == self.decided.len() {
-            let decided = self.decided_in(state, dead);
+            let decided = self.decided_in(state, footprints, touched);
             self.decided.push(decided);
         }
         let shown = self.shown(self.decided[number], state);
@@ -95,13 +101,15 @@ impl Past {
     }
 
     /// Whether all observables are decided.
-    pub fn is_over(&self, state: &State, dead: &Dead<'_>) -> bool {
-        let are_registers =
-            || self.observed.iter().all(|what| !matches!(what, Observed::Location(_)));
+    pub fn is_over(&self, view: View<'_>) -> bool {
+        let View { footprints, state, .. } = view;
         // Registers first, as they cost less.
-        !dead.footprints.names_observed(state)
-            && (are_registers()
-                || self.decided_in(state, dead).count_ones() as usize == self.observed.len())
+        if footprints.names_observed(state) {
+            return false;
+        }
+        let are_registers = self.observed.iter().all(|what| !matches!(what, Observed::Location(_)));
+        let decided = || self.decided_in(state, footprints, touched(view)).count_ones() as usize;
+        are_registers || decided() == self.observed.len()
     }
 
     fn note(&mut self, to: u32, shown: Shown) {
@@ -109,11 +117,11 @@ impl Past {
         self.steps.push(Step { from, to, shown });
     }
 
-    /// The observables that nothing can read or write any more. [`Dead`] leaves out exactly their values.
-    fn decided_in(&self, state: &State, dead: &Dead<'_>) -> Observables {
-        let touched = dead.touched(state);
+    /// The observables that nothing can read or write any more. [`super::encode::Live`] leaves out exactly
+    /// their values.
+    fn decided_in(&self, state: &State, footprints: &Footprints, touched: Access) -> Observables {
         let is_decided = |what: &Observed| match what {
-            Observed::Register(register) => !dead.footprints.names(state, *register),
+            Observed::Register(register) => !footprints.names(state, *register),
             Observed::Location(location) => (touched.reads | touched.writes) & bit(location.0) == 0,
             Observed::Copy(..) => true,
         };

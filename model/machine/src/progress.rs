@@ -138,8 +138,13 @@ impl Ways<'_> {
         tell: &mut impl FnMut(&Exploration, Stuck) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         for root in roots {
-            self.roots.push((self.all.seen.len(), *root));
-            if let Some(reason) = self.all.run_from(state(&self.reduced, *root)) {
+            let first = self.all.seen.len();
+            let stopped = self.all.run_from(state(&self.reduced, *root));
+            // Else, steps from another stuck state lead here.
+            if self.all.seen.len() > first {
+                self.roots.push((first, *root));
+            }
+            if let Some(reason) = stopped {
                 found.is_cut_off(reason);
                 break;
             }

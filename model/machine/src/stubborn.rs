@@ -215,7 +215,8 @@ impl Reduction {
         };
         let conflict = self.touching.in_conflict(asked.step.now, asked.asking.relevant);
         let conflict = conflict & !(bit(index) | bit(own_cpu));
-        // Without long queues, only a thread's own buffer needs a closer look.
+        // Without long queues, only a thread's own buffer needs a closer look: its reads get the newest
+        // buffered write, before and after that leaves.
         let own_buffer = match asked.step.transition.agent {
             Agent::Cpu(thread) => bit(self.threads + thread),
             _ => 0,

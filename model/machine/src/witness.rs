@@ -4,7 +4,7 @@ use compiler::code::CompileError;
 use lang::Test;
 use lang::outcome::Outcome;
 
-use super::explore::{Effort, Explorer};
+use super::explore::{Effort, Explorer, Goal};
 use super::fault::FaultSet;
 use super::footprint::Footprints;
 use super::limits::Limits;
@@ -98,6 +98,8 @@ pub(super) fn retrace_path(
     // Goes up to the first stored state, or to the outcome if nothing needed to be stored.
     explorer.steps_taken.words = Some(Vec::new());
     explorer.forget_current();
+    let to = |number: Option<&usize>| number.map_or(Goal::End, |number| Goal::State(*number));
+    explorer.goal = to(path.first());
     explorer.arrive(&mut next, &mut reduction)?;
     words.append(explorer.steps_taken.words.get_or_insert_default());
     for (index, number) in path.iter().enumerate() {
@@ -109,6 +111,7 @@ pub(super) fn retrace_path(
             words.push(explorer.machine.describe_crash(explorer.program(), outcome));
             break;
         }
+        explorer.goal = to(goal);
         explorer.machine.decode(explorer.seen.get(*number), &mut state);
         let mut taken = 0;
         let mut found = false;
@@ -128,5 +131,6 @@ pub(super) fn retrace_path(
             words.extend(steps.drain(taken..));
         }
     }
+    explorer.goal = Goal::AnyState;
     Ok(words)
 }

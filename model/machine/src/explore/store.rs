@@ -4,19 +4,21 @@ use lang::limits::Size;
 use lang::outcome::Outcome;
 use lang::program::ThreadId;
 
-use super::super::encode::Dead;
+use super::super::encode::Live;
 use super::super::exploration::{Blocked, Exploration};
 use super::super::past::Past;
 use super::super::progress::Graph;
 use super::super::state::State;
+use super::super::stubborn::View;
 use super::{Effort, Explorer};
 
-impl<'a> Explorer<'a> {
-    /// Whether all executions go on from a state to an end and show the same outcome, which is then noted.
-    pub(super) fn is_over(&mut self, state: &State) -> bool {
-        let dead = self.dead();
+impl Explorer<'_> {
+    /// Ends an exploration where all executions go on from a state to an end and show the same outcome: notes
+    /// it. Returns whether that is so.
+    pub(super) fn ends_decided(&mut self, state: &State) -> bool {
+        let view = View { machine: self.machine, footprints: self.footprints, state };
         let past = self.past.as_mut().filter(|_| self.always_counts);
-        let Some(past) = past.filter(|past| past.is_over(state, &dead)) else { return false };
+        let Some(past) = past.filter(|past| past.is_over(view)) else { return false };
         past.ends(state);
         if let Some(graph) = &mut self.graph {
             graph.ends();
@@ -30,24 +32,21 @@ impl<'a> Explorer<'a> {
         self.keep(state);
     }
 
-    fn dead(&self) -> Dead<'a> {
-        let Self { machine, footprints, .. } = *self;
-        Dead { machine, footprints, keeps_past: self.past.is_some() }
-    }
-
     /// Encodes a state, as it would be stored.
     pub(super) fn encode(&mut self, state: &State) {
-        let dead = Some(self.dead()).filter(|_| self.effort == Effort::Full);
+        self.live = match self.effort {
+            Effort::Full => Live::of(self.view(state), self.past.is_some()),
+            _ => Live::ALL,
+        };
         self.key.clear();
-        self.machine.encode(state, dead.as_ref(), &mut self.key);
+        self.machine.encode(state, &self.live, &mut self.key);
     }
 
     /// Stores the state that was encoded last.
     pub(super) fn keep(&mut self, state: &State) {
-        let dead = self.dead();
         let (number, is_new) = self.seen.insert(&self.key);
         if let Some(past) = &mut self.past {
-            past.leads_to(number, state, &dead);
+            past.leads_to(number, state, (self.footprints, self.live.touched));
         }
         if let Some(graph) = &mut self.graph {
             graph.leads_to(number, is_new);

@@ -22,8 +22,14 @@ pub const NOWHERE: u32 = u32::MAX;
 /// How many pasts are taken between two looks at the limits.
 const LOOK: usize = 1 << 16;
 
-/// How many pasts of a state go on after a limit was reached.
+/// How many pasts of a state go on after a limit was reached, at least.
 const FEW: usize = 8;
+
+/// More go on while fewer pasts than this are on their way, as where all ways come together.
+const HELD: usize = 1 << 16;
+
+/// How many pasts are taken along a step then, in all; each state takes up to a sixteenth of what is left.
+const TAKEN: usize = 1 << 22;
 
 /// Pasts on their way.
 pub struct Flow {
@@ -45,6 +51,8 @@ pub struct Flow {
     outcome: usize,
     /// Only few pasts of each state go on.
     pub takes_few: bool,
+    /// How many more may be taken along a step then.
+    left: usize,
     /// The number of pasts of ends at which the flow stops.
     pub enough: usize,
 }
@@ -96,6 +104,7 @@ impl Flow {
             ends: Ends::default(),
             outcome,
             takes_few: false,
+            left: TAKEN,
             enough: usize::MAX,
             steps,
             first,
@@ -181,11 +190,14 @@ impl Flow {
     fn arrived(&mut self, state: usize) -> Vec<Shown> {
         let mut pasts = std::mem::take(&mut self.waiting[state]);
         self.held -= pasts.len();
-        if self.takes_few {
-            pasts.truncate(FEW);
-        }
         pasts.sort_unstable();
         pasts.dedup();
+        if self.takes_few {
+            let room = HELD.saturating_sub(self.held).min(self.left / 16);
+            pasts.truncate(room.max(FEW));
+            let steps = self.first[state + 1] - self.first[state];
+            self.left = self.left.saturating_sub(steps * pasts.len());
+        }
         if let Some(gone) = self.gone.get_mut(&(state as u32)) {
             pasts.retain(|past| gone.binary_search(past).is_err());
             gone.extend(&pasts);

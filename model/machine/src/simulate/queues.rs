@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::Run;
 use super::chart::{ASSUME_FAILED, Chart, Edge, Move, Number, QUEUE_FULL};
+use crate::encode::Live;
 use crate::fault::FaultSet;
 use crate::random::Random;
 use crate::rules::{Agent, Effect, Machine, Transition, Variant, in_requests};
@@ -262,7 +263,7 @@ impl Queues {
     /// The number of the current state in the chart.
     fn number_state(&mut self) -> Number {
         self.encoding.clear();
-        self.machine.encode(&self.state, None, &mut self.encoding);
+        self.machine.encode(&self.state, &Live::ALL, &mut self.encoding);
         let (number, is_new) = self.chart.number(&self.encoding);
         if !is_new {
             return number;

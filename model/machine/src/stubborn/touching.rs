@@ -18,7 +18,7 @@ impl Default for Touching {
 }
 
 impl Touching {
-    /// Takes these accesses for those before. Returns their union.
+    /// Replaces the accesses. Returns the union of the new ones.
     pub fn set(&mut self, accesses: impl Iterator<Item = Access> + Clone) -> Access {
         let all = accesses.clone().fold(Access::default(), Access::union);
         self.all = all;
