@@ -4,9 +4,9 @@ use super::super::footprint::{Access, bit};
 use super::super::state::LocalEntry;
 use super::super::stubborn::{View, item_access};
 
-/// What of a state still matters. All other values are encoded as 0. The transitions of two states that differ
-/// only in those lead to states that again differ only in them. So their outcomes are the same, except for the
-/// values that [`super::super::past::Past`] keeps.
+/// What of a state still matters. All other values are encoded as 0. The transitions of two states that
+/// differ only in those lead to states that again differ only in them. So their outcomes are the same, except
+/// for the values that [`super::super::past::Past`] keeps.
 #[derive(Clone, Copy, Debug)]
 pub struct Live {
     /// What instructions and entries may still touch.
