@@ -34,6 +34,7 @@ impl Machine {
             queues(out, pair, polled(index), self.receiver[index].is_some());
         }
         self.encode_awaited(state, live, out);
+        number(out, state.unread);
         if self.crashes {
             encode_survivors(out, state);
         }
@@ -71,6 +72,7 @@ impl Machine {
         for awaited in &mut state.awaited {
             *awaited = take(input) as u32;
         }
+        state.unread = take(input);
         if self.crashes {
             decode_survivors(input, state);
         }

@@ -167,6 +167,7 @@ impl<'a> Explorer<'a> {
     pub fn run_from(&mut self, mut state: State) -> Option<String> {
         let mut next = state.clone();
         let mut reduction = Reduction::default();
+        reduction.merges = self.merges();
         self.forget_current();
         if let Err(reason) = self.arrive(&mut next, &mut reduction) {
             return Some(reason);
@@ -194,6 +195,18 @@ impl<'a> Explorer<'a> {
             }
         }
         None
+    }
+
+    /// Whether several writes may be a step: not where steps are shown or states are asked for an end; and
+    /// locations must have bits of their own.
+    fn merges(&self) -> bool {
+        let is_plain = self.graph.is_none() && self.search.is_none();
+        let machine = self.machine;
+        let has_buffers = machine.variant != Variant::Sc;
+        self.effort == Effort::Full
+            && is_plain
+            && has_buffers
+            && machine.initial().memory.len() <= 64
     }
 
     /// Takes every step, or every chosen step, from a state. `next` holds the state after each step. Stops

@@ -72,6 +72,11 @@
 //! each other one. They disable each other, so they are one part, and where a stubborn set has it, it has for
 //! each queue pair without a completion one part that must move before there is one.
 //!
+//! # Writes that nobody reads between
+//!
+//! A CPU write whose next entry in the buffer writes the same location is either read before that location is
+//! written again, or comes to memory together with the next: see `merging`.
+//!
 //! # Long queues
 //!
 //! What can leave a queue leaves it before more comes. A queue with [`LONG`] entries or more gets another
@@ -359,10 +364,16 @@ impl Machine {
             log(state, transition);
             self.apply(state, transition)
         };
+        // What is overwritten at once need not come to memory.
+        if let (1.., Agent::StoreBuffer(thread)) = (step.merged, step.transition.agent) {
+            state.threads[thread].buffer.drain(..step.merged);
+        }
         let effect = take(state, step.transition);
-        match (effect, step.through) {
+        let effect = match (effect, step.through) {
             (Effect::Continue, Some(agent)) => take(state, Transition { agent, slot: 0 }),
             _ => effect,
-        }
+        };
+        state.unread = state.unread & !step.shows | step.unread;
+        effect
     }
 }

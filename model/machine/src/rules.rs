@@ -204,6 +204,7 @@ impl Machine {
             locks: vec![false; locks],
             awaited: vec![0; slots],
             survivors: survivors(test),
+            unread: 0,
         };
         let overtakes = overtakes(faults);
         let (receiver, buffers) = receivers(&code);

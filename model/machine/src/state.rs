@@ -26,6 +26,8 @@ pub struct State {
     pub awaited: Vec<u32>,
     /// If nodes may crash, for each location that is observed what it may hold afterwards, oldest first.
     pub survivors: Vec<Vec<Survivor>>,
+    /// A mask of locations that are to be read before they are written again. Only explorations have some.
+    pub unread: u64,
 }
 
 /// A thread and its store buffer.
@@ -230,6 +232,7 @@ impl State {
         self.locks.clone_from(&other.locks);
         self.awaited.clone_from(&other.awaited);
         self.survivors.clone_from(&other.survivors);
+        self.unread = other.unread;
         self.threads.resize_with(other.threads.len(), Default::default);
         for (to, from) in self.threads.iter_mut().zip(&other.threads) {
             to.pc = from.pc;

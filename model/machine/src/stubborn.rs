@@ -1,6 +1,8 @@
 //! Chooses stubborn sets: which steps of a settled state are enough to take. `reduce` explains why.
 
 mod behind;
+mod merging;
+mod part;
 mod touching;
 mod waits;
 
@@ -15,50 +17,15 @@ use super::state::{Entry, Item, Kind, LocalEntry, RemoteWrite, State};
 
 pub(super) use behind::View;
 use behind::{Asked, Asking};
+pub(super) use part::Step;
+use part::{Part, Status};
 use touching::Touching;
-
-/// A step that touches memory.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
-    pub transition: Transition,
-    /// The buffer that the write passes on its way to memory in the same step.
-    pub through: Option<Agent>,
-}
-
-/// A part of the machine that takes one step at a time, and what it may touch.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    transition: Transition,
-    status: Status,
-    /// What its next step touches.
-    now: Access,
-    /// What it may touch from now until the end.
-    later: Access,
-    /// As in [`Step`].
-    through: Option<Agent>,
-    /// Whether its next step touches no memory and may fill a queue, and so comes last.
-    adds: bool,
-    /// A mask of other parts whose order with this part's next step matters for reasons other than memory.
-    overtaken: u64,
-    /// The further slots at which it is enabled, as a mask.
-    further: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Status {
-    Enabled,
-    /// Another part must move first, by a step that it has now. Settling may take half of a step that is two
-    /// rules, so what waits for such a part needs an argument.
-    WaitsFor(usize),
-    /// One of these parts must move first, a mask: each of them brings another step.
-    WaitsForAny(u64),
-    /// The part never moves again.
-    Stuck,
-}
 
 /// The parts of one state, and reusable memory.
 #[derive(Default)]
 pub(super) struct Reduction {
+    /// Whether several writes may be a step.
+    pub merges: bool,
     parts: Vec<Part>,
     /// Which parts may touch what from now until the end.
     touching: Touching,
@@ -85,38 +52,6 @@ struct Apart {
 /// A set of parts is a 64-bit mask, so states with more parts than this are not reduced.
 const MAX_PARTS: usize = 64;
 
-impl Part {
-    fn new(transition: Transition, now: Access, later: Access) -> Self {
-        Self {
-            transition,
-            status: Status::Enabled,
-            now,
-            later,
-            through: None,
-            adds: false,
-            overtaken: 0,
-            further: 0,
-        }
-    }
-
-    /// Makes rule 3, or 7, a step by itself. It touches no memory, and need not wait for the buffer to be
-    /// empty.
-    fn comes_apart(&mut self, buffer: usize, overtaken: u64) {
-        self.now = Access::default();
-        if self.status == Status::WaitsFor(buffer) {
-            self.status = Status::Enabled;
-        }
-        self.overtaken = overtaken;
-    }
-
-    /// Its steps, one for each slot.
-    fn steps(&self) -> impl Iterator<Item = Step> + use<> {
-        let Self { transition, through, further, .. } = *self;
-        let step = move |slot| Step { transition: Transition { slot, ..transition }, through };
-        std::iter::once(transition.slot).chain(indices(further)).map(step)
-    }
-}
-
 impl Reduction {
     /// Computes the parts of a settled state. Returns whether any step is enabled.
     pub fn look(&mut self, view: View<'_>) -> bool {
@@ -136,6 +71,9 @@ impl Reduction {
         }
         for pair in 0..state.pairs.len() {
             self.pair(view, pair);
+        }
+        if self.merges {
+            self.merge(view);
         }
         self.parts.iter().any(|part| part.status == Status::Enabled)
     }

@@ -74,7 +74,8 @@ impl Explorer<'_> {
 
     /// Handles a state without further transitions. If the machine may crash there, nothing is left to do.
     pub(super) fn terminal(&mut self, state: &State) {
-        if self.machine.crashes {
+        // With an unread location, another execution has the same outcome (`stubborn::merging`).
+        if self.machine.crashes || state.unread != 0 {
             return;
         }
         if self.machine.is_final(state) {
