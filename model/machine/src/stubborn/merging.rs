@@ -9,9 +9,9 @@
 //! there, the location is *unread*: until somebody reads it from memory, it is not written.
 //!
 //! With this rule, the machine is another one, with fewer states. Which accesses conflict is as before. A
-//! thread may append a write to its buffer before or after what leaves it; afterwards, more writes have a next
-//! one. So what a step leaves unread if it comes later, it may leave read if it comes first, and that allows
-//! more.
+//! thread may append a write to its buffer before or after what leaves it; afterwards, more writes have a
+//! next one. So what a step leaves unread if it comes later, it may leave read if it comes first, and that
+//! allows more.
 
 use super::super::footprint::bit;
 use super::super::rules::Agent;
