@@ -368,7 +368,8 @@ impl<'a> Explorer<'a> {
             }
             // To look for a state takes a fraction of the time that it takes to choose steps.
             self.encode(state);
-            let only = if self.stops(self.seen.find(&self.key).ok()) {
+            let known = self.seen.find(&self.key).ok();
+            let only = if self.stops(known) {
                 None
             } else if reduction.look(self.view(state)) {
                 self.only_choice(reduction, state)
@@ -377,7 +378,7 @@ impl<'a> Explorer<'a> {
                 return Ok(());
             };
             let Some(only) = only else {
-                self.keep(state);
+                self.keep(state, known);
                 return Ok(());
             };
             if !self.step(state, &only)? {

@@ -29,8 +29,6 @@ pub(super) struct Reduction {
     parts: Vec<Part>,
     /// Which parts may touch what from now until the end.
     touching: Touching,
-    /// How many threads there are. The parts for their store buffers follow those for their CPUs.
-    threads: usize,
     /// By queue pair, the index of the part for wbR. The parts for wbL and the pipe's entries follow it.
     first: Vec<usize>,
     /// By part, the parts that it brings into a stubborn set; 0 if not computed yet.
@@ -89,7 +87,6 @@ impl Reduction {
         if self.parts.len() > MAX_PARTS {
             return steps.extend(self.all());
         }
-        self.threads = view.state.threads.len();
         let reads = self.touching.set(self.parts.iter().map(|part| part.later)).reads;
         let relevant = view.footprints.observed | reads;
         self.brings.clear();
@@ -156,7 +153,7 @@ impl Reduction {
         // Without long queues, only a thread's own buffer needs a closer look: its reads get the newest
         // buffered write, before and after that leaves.
         let own_buffer = match asked.step.transition.agent {
-            Agent::Cpu(thread) => bit(self.threads + thread),
+            Agent::Cpu(thread) => bit(asked.asking.view.state.threads.len() + thread),
             _ => 0,
         };
         let closer = if asked.asking.looks_behind { conflict } else { conflict & own_buffer };

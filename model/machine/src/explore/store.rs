@@ -29,7 +29,7 @@ impl Explorer<'_> {
     /// Stores a state.
     pub(super) fn store(&mut self, state: &State) {
         self.encode(state);
-        self.keep(state);
+        self.keep(state, None);
     }
 
     /// Encodes a state, as it would be stored.
@@ -42,9 +42,12 @@ impl Explorer<'_> {
         self.machine.encode(state, &self.live, &mut self.key);
     }
 
-    /// Stores the state that was encoded last.
-    pub(super) fn keep(&mut self, state: &State) {
-        let (number, is_new) = self.seen.insert(&self.key);
+    /// Stores the state that was encoded last; `known` is its number, if it was found before.
+    pub(super) fn keep(&mut self, state: &State, known: Option<usize>) {
+        let (number, is_new) = match known {
+            Some(number) => (number, false),
+            None => self.seen.insert(&self.key),
+        };
         if let Some(past) = &mut self.past {
             past.leads_to(number, state, (self.footprints, self.live.touched));
         }

@@ -22,11 +22,13 @@ impl Reduction {
     /// Lets store buffers take several writes at once, and nothing write where an unread value is.
     pub(super) fn merge(&mut self, View { state, .. }: View<'_>) {
         for (thread, part) in state.threads.iter().enumerate() {
-            let index = state.threads.len() + thread;
-            let target = self.parts[index].now.writes;
-            let is_read = self.parts.iter().any(|part| part.later.reads & target != 0);
-            self.parts[index].run = equal_writes(&part.buffer).max(1);
-            self.parts[index].is_read = is_read;
+            let run = equal_writes(&part.buffer);
+            if run > 1 {
+                let index = state.threads.len() + thread;
+                let target = self.parts[index].now.writes;
+                let is_read = self.parts.iter().any(|part| part.later.reads & target != 0);
+                (self.parts[index].run, self.parts[index].is_read) = (run, is_read);
+            }
         }
         if state.unread != 0 {
             for index in 0..self.parts.len() {

@@ -3,7 +3,7 @@
 use lang::Test;
 
 use super::load::test;
-use super::random_programs::{Shape, program};
+use super::random_programs::{SMALL, Shape, program};
 use crate::progress::{always_ends, ends_with};
 use crate::{Effort, Ending, Limits, Place, Variant, explore_to_ends, may_wait, why_nothing};
 
@@ -95,17 +95,7 @@ fn limits_leave_it_open() {
 
 #[test]
 fn reduction_changes_nothing() {
-    let shape = Shape {
-        nodes: 2,
-        threads: 2,
-        statements: (2, 4),
-        locations_per_node: 1,
-        variant: Variant::RdmaTso,
-        loops: true,
-        shared_polls: false,
-        shared_posts: false,
-        fences: false,
-    };
+    let shape = Shape { statements: (2, 4), ..SMALL };
     let (mut always, mut not_always) = (0, 0);
     for variant in [Variant::RdmaTso, Variant::RdmaWait] {
         for seed in 0..100 {
@@ -168,17 +158,7 @@ fn why_there_is_no_outcome() {
 /// Without branches, counting says exactly whether a program ends.
 #[test]
 fn counting_says_whether_straight_programs_end() {
-    let shape = Shape {
-        nodes: 2,
-        threads: 2,
-        statements: (2, 5),
-        locations_per_node: 1,
-        variant: Variant::RdmaTso,
-        loops: false,
-        shared_polls: false,
-        shared_posts: false,
-        fences: false,
-    };
+    let shape = Shape { statements: (2, 5), loops: false, ..SMALL };
     let (mut always, mut not_always) = (0, 0);
     for seed in 0..300 {
         let mut test = program(seed, shape);

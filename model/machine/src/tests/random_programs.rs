@@ -24,6 +24,19 @@ pub struct Shape {
     pub fences: bool,
 }
 
+/// Two threads on two nodes, with loops and a few statements.
+pub const SMALL: Shape = Shape {
+    nodes: 2,
+    threads: 2,
+    statements: (1, 4),
+    locations_per_node: 1,
+    variant: Variant::RdmaTso,
+    loops: true,
+    shared_polls: false,
+    shared_posts: false,
+    fences: false,
+};
+
 /// Makes the program of a seed. It observes some of its locations and registers.
 pub fn program(seed: u64, shape: Shape) -> Test {
     let mut random = Random::new(seed);

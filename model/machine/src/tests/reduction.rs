@@ -1,20 +1,8 @@
 //! Reductions lose no outcome and no blocked statement.
 
 use super::load::{complete, outcome, outcomes, test};
-use super::random_programs::{Shape, program};
+use super::random_programs::{SMALL, Shape, program};
 use crate::{Effort, FaultSet, Limits, Trial, Variant, explore, explore_with};
-
-const SMALL: Shape = Shape {
-    nodes: 2,
-    threads: 2,
-    statements: (1, 4),
-    locations_per_node: 1,
-    variant: Variant::RdmaTso,
-    loops: true,
-    shared_polls: false,
-    shared_posts: false,
-    fences: false,
-};
 
 /// Compares all efforts on the programs of some seeds. Returns how many states each effort stored.
 fn compare(shape: Shape, seeds: std::ops::Range<u64>) -> [u64; 4] {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::load::{faulty, outcome, outcomes, test};
-use super::random_programs::{Shape, program};
+use super::random_programs::{SMALL, Shape, program};
 use crate::{
     FAULTS, Fault, FaultSet, Histogram, Limits, Random, Simulator, Variant, explore, serial,
 };
@@ -32,17 +32,7 @@ fn weak_outcomes_are_common() {
 
 #[test]
 fn every_outcome_is_one_of_the_explorer() {
-    let shape = Shape {
-        nodes: 2,
-        threads: 2,
-        statements: (1, 4),
-        locations_per_node: 2,
-        variant: Variant::RdmaTso,
-        loops: false,
-        shared_polls: false,
-        shared_posts: false,
-        fences: false,
-    };
+    let shape = Shape { locations_per_node: 2, loops: false, ..SMALL };
     let (mut seen, mut all) = (0, 0);
     for variant in [Variant::RdmaTso, Variant::RdmaWait, Variant::RdmaWaitPolls, Variant::Sc] {
         for seed in 0..50 {
@@ -72,17 +62,8 @@ fn every_outcome_is_one_of_the_explorer() {
 /// A chart changes nothing but the time: programs with loops, and machines with faults.
 #[test]
 fn charts_change_no_run() {
-    let shape = Shape {
-        nodes: 2,
-        threads: 3,
-        statements: (1, 5),
-        locations_per_node: 1,
-        variant: Variant::RdmaTso,
-        loops: true,
-        shared_polls: true,
-        shared_posts: true,
-        fences: false,
-    };
+    let shape =
+        Shape { threads: 3, statements: (1, 5), shared_polls: true, shared_posts: true, ..SMALL };
     let (mut ended, mut unfinished) = (0, 0);
     for seed in 0..20 {
         let test = program(seed, shape);

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use lang::outcome::Outcome;
 
 use super::load::{outcome, test};
-use super::random_programs::{Shape, program};
+use super::random_programs::{SMALL, Shape, program};
 use crate::describe::{describe, is_control};
 use crate::footprint::indices;
 use crate::rules::{Machine, Transition, in_requests};
@@ -60,6 +60,17 @@ fn find(test: &lang::Test, variant: Variant, faults: FaultSet, outcome: &Outcome
     witness(test, variant, faults, outcome, Limits::default()).unwrap()
 }
 
+/// Each outcome has a witness, whose steps lead to an end with it.
+fn every_outcome_is_shown(test: &lang::Test, variant: Variant, which: &str) {
+    for outcome in &explore(test, variant, Limits::default()).unwrap().outcomes {
+        let found = find(test, variant, FaultSet::NONE, outcome);
+        let Witness::Steps(steps) = found else { panic!("{which}: {found:?}") };
+        let (machine, states) = replay(test, variant, &steps);
+        let shows = |state: &State| machine.is_final(state) && machine.outcome(state) == *outcome;
+        assert!(states.iter().any(shows), "{which}: {steps:#?}");
+    }
+}
+
 #[test]
 fn a_put_that_overtakes_a_poll() {
     let body = "z^2 := x; z^2 := x; Poll(2); x := 1 ||";
@@ -89,29 +100,11 @@ rule 5: ack becomes a completion notice (thread 1 to node 2)";
 
 #[test]
 fn every_outcome_has_a_witness() {
-    let shape = Shape {
-        nodes: 2,
-        threads: 2,
-        statements: (1, 3),
-        locations_per_node: 1,
-        variant: Variant::RdmaTso,
-        loops: true,
-        shared_polls: false,
-        shared_posts: false,
-        fences: false,
-    };
+    let shape = Shape { statements: (1, 3), ..SMALL };
     for variant in [Variant::RdmaTso, Variant::RdmaWait, Variant::Sc] {
         for seed in 0..30 {
             let test = program(seed, Shape { variant, ..shape });
-            let found = explore(&test, variant, Limits::default()).unwrap();
-            for outcome in &found.outcomes {
-                let found = find(&test, variant, FaultSet::NONE, outcome);
-                let Witness::Steps(steps) = found else { panic!("{variant:?} {seed}: {found:?}") };
-                let (machine, states) = replay(&test, variant, &steps);
-                let shows =
-                    |state: &State| machine.is_final(state) && machine.outcome(state) == *outcome;
-                assert!(states.iter().any(shows), "{variant:?} {seed}: {steps:#?}");
-            }
+            every_outcome_is_shown(&test, variant, &format!("{variant:?} {seed}"));
         }
     }
 }
@@ -144,15 +137,7 @@ fn witnesses_pass_states_that_are_stored_later() {
         ),
     ];
     for (declared, body, observed) in programs {
-        let test = test(declared, body, observed);
-        for outcome in &explore(&test, Variant::RdmaTso, Limits::default()).unwrap().outcomes {
-            let found = find(&test, Variant::RdmaTso, FaultSet::NONE, outcome);
-            let Witness::Steps(steps) = found else { panic!("{body}: {found:?}") };
-            let (machine, states) = replay(&test, Variant::RdmaTso, &steps);
-            let shows =
-                |state: &State| machine.is_final(state) && machine.outcome(state) == *outcome;
-            assert!(states.iter().any(shows), "{body}: {steps:#?}");
-        }
+        every_outcome_is_shown(&test(declared, body, observed), Variant::RdmaTso, body);
     }
 }
 
@@ -184,17 +169,7 @@ fn every_way_to_be_stuck_has_its_steps() {
         let test = test("y, u = 0, 0 || z, v = 0, 0", &body, "a");
         assert!(ways_to_be_stuck(&test, Variant::RdmaTso) > 0, "{body}");
     }
-    let shape = Shape {
-        nodes: 2,
-        threads: 2,
-        statements: (1, 4),
-        locations_per_node: 1,
-        variant: Variant::RdmaTso,
-        loops: true,
-        shared_polls: false,
-        shared_posts: false,
-        fences: false,
-    };
+    let shape = SMALL;
     let ways: usize =
         (0..200).map(|seed| ways_to_be_stuck(&program(seed, shape), shape.variant)).sum();
     assert!(ways > 20, "{ways} ways");
