@@ -34,7 +34,7 @@ impl Machine {
             queues(out, pair, polled(index), self.receiver[index].is_some());
         }
         self.encode_awaited(state, live, out);
-        number(out, state.unread);
+        number(out, state.unread & live.touched.reads & live.touched.writes);
         if self.crashes {
             encode_survivors(out, state);
         }

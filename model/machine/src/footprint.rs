@@ -32,6 +32,10 @@ pub(super) struct Future {
     pub own: Access,
     /// The queue pairs that it may poll.
     pub polls: u64,
+    /// The queue pairs that it may post to.
+    pub posts: u64,
+    /// Whether something may come to its store buffer, or wait until that is empty.
+    pub needs_buffer: bool,
     /// The registers whose current value it may use.
     pub live: u64,
     /// The registers that it may assign to.
@@ -206,6 +210,8 @@ fn futures(thread: &ThreadCode, machine: &Machine, exact: bool) -> (Vec<Future>,
                 access: one.access.union(other.access),
                 own: one.own.union(other.own),
                 polls: one.polls | other.polls,
+                posts: one.posts | other.posts,
+                needs_buffer: one.needs_buffer || other.needs_buffer,
                 live: one.live | other.live,
                 assigned: one.assigned | other.assigned,
             };
@@ -318,6 +324,19 @@ fn add(
         Instruction::Wait(_) => thread.queue_pairs.clone().fold(0, |all, pair| all | bit(pair)),
         _ => 0,
     };
+    if let Instruction::Issue { queue_pair, .. } = instruction {
+        future.posts |= bit(queue_pair.0);
+    }
+    future.needs_buffer |= matches!(
+        instruction,
+        Instruction::Write { .. }
+            | Instruction::Cas { .. }
+            | Instruction::Faa { .. }
+            | Instruction::Exchange { .. }
+            | Instruction::Fence
+            | Instruction::Issue { .. }
+            | Instruction::Receive { .. }
+    );
     let access = access(instruction, machine);
     future.access = future.access.union(access);
     let own = match instruction {

@@ -72,10 +72,10 @@
 //! each other one. They disable each other, so they are one part, and where a stubborn set has it, it has for
 //! each queue pair without a completion one part that must move before there is one.
 //!
-//! # Writes that nobody reads between
+//! # Writes that nobody reads
 //!
-//! A CPU write whose next entry in the buffer writes the same location is either read before that location is
-//! written again, or comes to memory together with the next: see `merging`.
+//! A write that nobody reads before its location is written again comes to memory together with the next
+//! entry of its buffer, or when all else is done: see `merging`.
 //!
 //! # Long queues
 //!
@@ -365,8 +365,10 @@ impl Machine {
             self.apply(state, transition)
         };
         // What is overwritten at once need not come to memory.
-        if let (1.., Agent::StoreBuffer(thread)) = (step.merged, step.transition.agent) {
-            state.threads[thread].buffer.drain(..step.merged);
+        match step.transition.agent {
+            Agent::StoreBuffer(thread) => drop(state.threads[thread].buffer.drain(..step.merged)),
+            Agent::RemoteBuffer(pair) => drop(state.pairs[pair].remote.drain(..step.merged)),
+            Agent::Cpu(_) | Agent::Pipe(_) | Agent::LocalBuffer(_) => {}
         }
         let effect = take(state, step.transition);
         let effect = match (effect, step.through) {

@@ -26,7 +26,7 @@ pub struct State {
     pub awaited: Vec<u32>,
     /// If nodes may crash, for each location that is observed what it may hold afterwards, oldest first.
     pub survivors: Vec<Vec<Survivor>>,
-    /// A mask of locations that are to be read before they are written again. Only explorations have some.
+    /// A mask of locations that are read before they are written again. Only explorations have some.
     pub unread: u64,
 }
 

@@ -73,6 +73,10 @@ impl Reduction {
         if self.merges {
             self.merge(view);
         }
+        self.is_any_enabled()
+    }
+
+    fn is_any_enabled(&self) -> bool {
         self.parts.iter().any(|part| part.status == Status::Enabled)
     }
 

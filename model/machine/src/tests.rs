@@ -3,6 +3,7 @@ mod faults;
 mod figures;
 mod histories;
 mod load;
+mod merging;
 mod random_programs;
 mod reduction;
 mod simulation;

@@ -77,8 +77,7 @@ impl Explorer<'_> {
 
     /// Handles a state without further transitions. If the machine may crash there, nothing is left to do.
     pub(super) fn terminal(&mut self, state: &State) {
-        // With an unread location, another execution has the same outcome (`stubborn::merging`).
-        if self.machine.crashes || state.unread != 0 {
+        if self.machine.crashes {
             return;
         }
         if self.machine.is_final(state) {

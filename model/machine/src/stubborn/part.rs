@@ -37,6 +37,8 @@ pub struct Part {
     /// How many writes it may take at once, and whether somebody may read what they write.
     pub run: usize,
     pub is_read: bool,
+    /// The location that the last of them leaves unread.
+    pub last_unread: u64,
     /// As in [`Step`].
     pub shows: u64,
 }
@@ -67,6 +69,7 @@ impl Part {
             further: 0,
             run: 1,
             is_read: false,
+            last_unread: 0,
             shows: 0,
         }
     }
@@ -83,12 +86,13 @@ impl Part {
 
     /// Its steps, one for each slot and number of writes at once.
     pub fn steps(&self) -> impl Iterator<Item = Step> + use<> {
-        let Self { transition, through, further, run, is_read, shows, now, .. } = *self;
+        let Self { transition, through, further, run, is_read, last_unread, shows, now, .. } =
+            *self;
         let step = move |slot| {
             let transition = Transition { slot, ..transition };
             let merged = if is_read { 0 } else { run - 1 };
             (merged..run).map(move |merged| {
-                let unread = if merged + 1 < run { now.writes } else { 0 };
+                let unread = if merged + 1 < run { now.writes } else { last_unread };
                 Step { transition, through, merged, shows, unread }
             })
         };

@@ -285,26 +285,6 @@ fn decided_outcomes_need_no_more_steps() {
     assert_eq!(explored("a := x; while a = 0 { y := 1 } | x := 1 ||").1, both[1..]);
 }
 
-/// Threads that write one location many times: a write is read before the next one, or merged with it. So
-/// states are in proportion to the writes, and steps to the outcomes.
-#[test]
-fn writes_that_nobody_reads_between_are_merged() {
-    let explored = |writes: usize| {
-        let thread = |first: usize| {
-            let writes = (first..first + writes).map(|value| format!("x := {value}"));
-            writes.collect::<Vec<_>>().join("; ")
-        };
-        let body = format!("{} | {} | a := x; b := x", thread(1), thread(1 + writes));
-        let test = test("x = 0 | |", &body, "a, b");
-        let found = explore(&test, Variant::Tso, Limits::default()).unwrap();
-        let (states, steps) = (found.states, found.transitions);
-        (complete(found).len(), states, steps)
-    };
-    let (few, many) = (explored(6), explored(24));
-    assert_eq!((few.0, many.0), (3 * 36 + 3 * 6 + 1, 3 * 576 + 3 * 24 + 1));
-    assert!(many.1 < 5 * few.1 && many.2 < 20 * few.2, "{few:?}, then {many:?}");
-}
-
 /// Paths through a loop that counts its turns come together. Else, four times the turns would take sixteen
 /// times the steps.
 #[test]
