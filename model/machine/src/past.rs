@@ -14,6 +14,7 @@
 //! outcome, which takes more than both; so limits bound the number of outcomes too.
 
 mod flow;
+mod steps;
 
 use std::collections::BTreeSet;
 
@@ -26,7 +27,8 @@ use super::limits::Limits;
 use super::rules::Machine;
 use super::state::State;
 use super::stubborn::View;
-use flow::{Flow, NOWHERE, Step};
+use flow::Flow;
+use steps::{NOWHERE, Steps};
 
 /// Values of some observables, by their numbers in [`Past::numbers`]. Each observable has as many bits; those
 /// of observables that are not decided yet are 0.
@@ -48,11 +50,9 @@ pub(super) struct Past {
     /// By observable, the values that it has had, and the number of each.
     values: Vec<Vec<u64>>,
     numbers: Vec<FxHashMap<u64, u32>>,
-    steps: Vec<Step>,
+    steps: Steps,
     /// By stored state, what is decided in it.
     decided: Vec<Observables>,
-    /// The state that is being expanded.
-    current: Option<usize>,
     /// Some value had no room: the steps are of no use.
     pub is_full: bool,
 }
@@ -67,16 +67,15 @@ impl Past {
             width: width.min(u32::BITS - 1),
             values: vec![Vec::new(); count],
             numbers: vec![FxHashMap::default(); count],
-            steps: Vec::new(),
+            steps: Steps::default(),
             decided: Vec::new(),
-            current: None,
             is_full: false,
         })
     }
 
     /// The next steps begin in this state; without one, in the first.
     pub fn begins_in(&mut self, state: Option<usize>) {
-        self.current = state;
+        self.steps.begin_in(state);
     }
 
     /// Notes a step to a stored state. It is new if it has the next number.
@@ -91,13 +90,13 @@ impl Past {
             self.decided.push(decided);
         }
         let shown = self.shown(self.decided[number], state);
-        self.note(number as u32, shown);
+        self.steps.note((number as u32, shown));
     }
 
     /// Notes a step to an end.
     pub fn ends(&mut self, state: &State) {
         let shown = self.shown(Observables::MAX, state);
-        self.note(NOWHERE, shown);
+        self.steps.note((NOWHERE, shown));
     }
 
     /// Whether all observables are decided.
@@ -110,11 +109,6 @@ impl Past {
         let are_registers = self.observed.iter().all(|what| !matches!(what, Observed::Location(_)));
         let decided = || self.decided_in(state, footprints, touched(view)).count_ones() as usize;
         are_registers || decided() == self.observed.len()
-    }
-
-    fn note(&mut self, to: u32, shown: Shown) {
-        let from = self.current.map_or(NOWHERE, |current| current as u32);
-        self.steps.push(Step { from, to, shown });
     }
 
     /// The observables that nothing can read or write any more. [`super::encode::Live`] leaves out exactly
@@ -131,7 +125,7 @@ impl Past {
 
     /// The values of the observables that are decided, and were not where the step begins.
     fn shown(&mut self, decided: Observables, state: &State) -> Shown {
-        let before = self.current.map_or(0, |current| self.decided[current]);
+        let before = self.steps.current().map_or(0, |current| self.decided[current]);
         let mut shown = 0;
         for (index, what) in self.observed.iter().enumerate() {
             if (decided & !before) >> index & 1 == 0 {
@@ -160,17 +154,17 @@ impl Past {
 
     /// The size in bytes.
     pub fn memory(&self) -> usize {
-        // The steps are sorted in a copy.
-        2 * size_of::<Step>() * self.steps.len() + size_of::<Observables>() * self.decided.len()
+        self.steps.memory() + size_of::<Observables>() * self.decided.len()
     }
 
     /// The outcomes of all paths to an end, and the limit that was reached, if they are not all. If a limit
     /// ended the exploration, some of them, soon.
     pub fn outcomes(
-        &self,
+        &mut self,
         is_cut_off: bool,
         limits: &Limits,
     ) -> (BTreeSet<Outcome>, Option<String>) {
+        self.steps.sort();
         let mut flow = self.flow();
         flow.takes_few = is_cut_off;
         let mut reason = flow.run(limits);
@@ -195,17 +189,18 @@ impl Past {
     }
 
     /// Whether at least this many outcomes are known by now.
-    pub fn has(&self, outcomes: usize, limits: &Limits) -> bool {
+    pub fn has(&mut self, outcomes: usize, limits: &Limits) -> bool {
+        self.steps.sort();
         let mut flow = self.flow();
         flow.enough = outcomes;
         flow.run(limits);
         flow.ends.all.len() >= outcomes
     }
 
-    fn flow(&self) -> Flow {
+    fn flow(&self) -> Flow<'_> {
         // An outcome is in a set, and copied where it is shown.
         let outcome = 2 * (size_of::<Outcome>() + self.observed.len() * size_of::<Value>() + 32);
-        Flow::new(self.steps.clone(), self.decided.len(), outcome)
+        Flow::new(&self.steps, self.decided.len(), outcome)
     }
 
     /// The same values, numbered in their order.

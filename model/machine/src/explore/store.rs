@@ -121,7 +121,7 @@ impl Explorer<'_> {
     pub fn take_found(&mut self, stopped: Option<String>) -> Exploration {
         let mut found = std::mem::take(&mut self.found);
         let mut stopped = stopped;
-        if let Some(past) = &self.past {
+        if let Some(past) = &mut self.past {
             let (outcomes, reason) = past.outcomes(stopped.is_some(), &self.limits);
             found.outcomes = outcomes;
             stopped = stopped.or(reason);
@@ -154,7 +154,7 @@ impl Explorer<'_> {
             return Some(format!("states need more than {}", Size(self.limits.memory as u64)));
         }
         if let Some(trial) = self.limits.ends_trial(self.seen.len() as u64, memory) {
-            let has_shown = match &self.past {
+            let has_shown = match &mut self.past {
                 Some(past) => past.has(trial.outcomes, &self.limits),
                 None => self.found.outcomes.len() >= trial.outcomes,
             };

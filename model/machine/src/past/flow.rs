@@ -5,19 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::limits::Limits;
 use super::Shown;
-
-/// A step to a stored state, or to an end.
-#[derive(Clone, Copy)]
-pub struct Step {
-    /// The stored state that it begins in; `NOWHERE` for the first.
-    pub from: u32,
-    /// The stored state that it leads to; `NOWHERE` for an end.
-    pub to: u32,
-    /// The values that became decided.
-    pub shown: Shown,
-}
-
-pub const NOWHERE: u32 = u32::MAX;
+use super::steps::{NOWHERE, Steps};
 
 /// How many pasts are taken between two looks at the limits.
 const LOOK: usize = 1 << 16;
@@ -32,11 +20,8 @@ const HELD: usize = 1 << 16;
 const TAKEN: usize = 1 << 22;
 
 /// Pasts on their way.
-pub struct Flow {
-    /// Sorted by where they begin.
-    steps: Vec<Step>,
-    /// By state, the first step from it; then, one more entry.
-    first: Vec<usize>,
+pub struct Flow<'a> {
+    steps: &'a Steps,
     /// By state, its place in an order in which steps lead forward, except for those that close a cycle.
     place: Vec<usize>,
     /// By state, pasts that have come to it and not gone on.
@@ -88,15 +73,11 @@ impl Ends {
     }
 }
 
-impl Flow {
+impl<'a> Flow<'a> {
     /// Before anything has gone on. `outcome` is how many bytes the outcome of an end takes.
-    pub fn new(mut steps: Vec<Step>, states: usize, outcome: usize) -> Self {
-        steps.sort_unstable_by_key(|step| (step.from, step.to, step.shown));
-        steps.dedup_by_key(|step| (step.from, step.to, step.shown));
-        let first =
-            (0..=states).map(|state| steps.partition_point(|step| step.from < state as u32));
-        let first: Vec<usize> = first.collect();
+    pub fn new(steps: &'a Steps, states: usize, outcome: usize) -> Self {
         let mut flow = Self {
+            steps,
             place: vec![0; states],
             waiting: vec![Vec::new(); states],
             gone: FxHashMap::default(),
@@ -106,15 +87,13 @@ impl Flow {
             takes_few: false,
             left: TAKEN,
             enough: usize::MAX,
-            steps,
-            first,
         };
-        for step in flow.steps.split_off(flow.first[states]) {
-            match step.to {
-                NOWHERE => flow.ends.all.push(step.shown),
+        for (to, shown) in steps.first() {
+            match *to {
+                NOWHERE => flow.ends.all.push(*shown),
                 to => {
                     flow.held += 1;
-                    flow.waiting[to as usize].push(step.shown);
+                    flow.waiting[to as usize].push(*shown);
                 }
             }
         }
@@ -125,9 +104,11 @@ impl Flow {
     /// on.
     pub fn run(&mut self, limits: &Limits) -> Option<String> {
         let order = self.order();
-        for step in &self.steps {
-            if step.to != NOWHERE && self.is_backward(step) {
-                self.gone.insert(step.to, Vec::new());
+        for state in 0..self.place.len() {
+            for (to, _) in self.steps.of(state).map(|step| self.steps.get(step)) {
+                if to != NOWHERE && self.is_backward(state, to) {
+                    self.gone.insert(to, Vec::new());
+                }
             }
         }
         let (mut taken, mut looked, mut reason) = (0, 0, None);
@@ -135,7 +116,7 @@ impl Flow {
             let mut goes_back = false;
             for state in &order {
                 let pasts = self.arrived(*state);
-                taken += pasts.len() * (1 + self.first[*state + 1] - self.first[*state]);
+                taken += pasts.len() * (1 + self.steps.of(*state).len());
                 if taken - looked > LOOK && !self.takes_few {
                     looked = taken;
                     reason = self.exceeded(limits);
@@ -162,18 +143,17 @@ impl Flow {
         let mut path = Vec::new();
         for root in roots {
             if !std::mem::replace(&mut is_reached[root], true) {
-                path.push((root, self.first[root]));
+                path.push((root, self.steps.of(root)));
             }
             while let Some((state, next)) = path.last_mut() {
-                if *next == self.first[*state + 1] {
+                let Some(step) = next.next() else {
                     order.push(*state);
                     path.pop();
                     continue;
-                }
-                let to = self.steps[*next].to;
-                *next += 1;
+                };
+                let (to, _) = self.steps.get(step);
                 if to != NOWHERE && !std::mem::replace(&mut is_reached[to as usize], true) {
-                    path.push((to as usize, self.first[to as usize]));
+                    path.push((to as usize, self.steps.of(to as usize)));
                 }
             }
         }
@@ -182,8 +162,8 @@ impl Flow {
         order
     }
 
-    fn is_backward(&self, step: &Step) -> bool {
-        self.place[step.to as usize] <= self.place[step.from as usize]
+    fn is_backward(&self, from: usize, to: u32) -> bool {
+        self.place[to as usize] <= self.place[from]
     }
 
     /// The pasts that wait at a state and have not gone on from it before.
@@ -195,7 +175,7 @@ impl Flow {
         if self.takes_few {
             let room = HELD.saturating_sub(self.held).min(self.left / 16);
             pasts.truncate(room.max(FEW));
-            let steps = self.first[state + 1] - self.first[state];
+            let steps = self.steps.of(state).len();
             self.left = self.left.saturating_sub(steps * pasts.len());
         }
         if let Some(gone) = self.gone.get_mut(&(state as u32)) {
@@ -210,15 +190,14 @@ impl Flow {
     /// Takes pasts along all steps from a state. Returns whether some go backward.
     fn take_on(&mut self, state: usize, pasts: &[Shown]) -> bool {
         let mut goes_back = false;
-        for index in self.first[state]..self.first[state + 1] {
-            let step = self.steps[index];
-            let pasts_then = pasts.iter().map(|past| past | step.shown);
-            if step.to == NOWHERE {
+        for (to, shown) in self.steps.of(state).map(|step| self.steps.get(step)) {
+            let pasts_then = pasts.iter().map(|past| past | shown);
+            if to == NOWHERE {
                 self.ends.add(pasts_then);
             } else {
-                goes_back |= !pasts.is_empty() && self.is_backward(&step);
+                goes_back |= !pasts.is_empty() && self.is_backward(state, to);
                 self.held += pasts.len();
-                self.waiting[step.to as usize].extend(pasts_then);
+                self.waiting[to as usize].extend(pasts_then);
             }
         }
         goes_back
