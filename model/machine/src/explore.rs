@@ -1,5 +1,6 @@
 //! Explores all outcomes of a test: every reachable state, depth first.
 
+mod rounds;
 mod store;
 
 use compiler::code::CompileError;
@@ -19,8 +20,9 @@ use super::rules::{Effect, Machine, QUEUE_LIMIT, Transition, Variant, in_request
 use super::seen::StateSet;
 use super::state::State;
 use super::steps::Steps;
-use super::stubborn::{Reduction, Step, View};
+use super::stubborn::{Choice, Layout, Places, Reduction, Round, Step, View};
 use super::witness::Search;
+use rounds::Latest;
 
 /// How much of the state space to leave out. Outcomes do not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -76,6 +78,8 @@ pub(super) struct Explorer<'a> {
     pub seen: StateSet,
     /// Stored states that are not expanded yet.
     stack: Vec<usize>,
+    /// By stored state, what is to be taken from it.
+    rounds: Vec<Round>,
     /// Where steps without an alternative stop.
     pub goal: Goal,
     /// Set when the caller asks how an outcome comes about.
@@ -90,7 +94,8 @@ pub(super) struct Explorer<'a> {
     /// The encoding of the last state, and what mattered of it.
     key: Vec<u8>,
     live: Live,
-    choices: Vec<Step>,
+    choices: Vec<Choice>,
+    latest: Latest,
     found: Exploration,
 }
 
@@ -135,6 +140,7 @@ impl<'a> Explorer<'a> {
             limits,
             seen: StateSet::default(),
             stack: Vec::new(),
+            rounds: Vec::new(),
             goal: Goal::AnyState,
             search: None,
             graph: None,
@@ -144,6 +150,7 @@ impl<'a> Explorer<'a> {
             key: Vec::new(),
             live: Live::ALL,
             choices: Vec::new(),
+            latest: Latest::default(),
             found: Exploration::default(),
         }
     }
@@ -159,6 +166,8 @@ impl<'a> Explorer<'a> {
         self.graph = self.graph.as_ref().map(|_| Graph::default());
         (self.seen, self.found) = (StateSet::default(), Exploration::default());
         self.stack.clear();
+        self.rounds.clear();
+        self.latest = Latest::default();
         self.steps_taken.count = 0;
         self.run_from(self.machine.initial().clone())
     }
@@ -168,8 +177,9 @@ impl<'a> Explorer<'a> {
         let mut next = state.clone();
         let mut reduction = Reduction::default();
         reduction.merges = self.merges();
+        reduction.layout = reduction.merges.then(|| Layout::of(self.machine)).flatten();
         self.forget_current();
-        if let Err(reason) = self.arrive(&mut next, &mut reduction) {
+        if let Err(reason) = self.arrive(&mut next, &mut reduction, 0) {
             return Some(reason);
         }
         while let Some(number) = self.stack.pop() {
@@ -186,8 +196,17 @@ impl<'a> Explorer<'a> {
                 search.current = number;
             }
             let expanded = self.limit(number).map_or(Ok(()), Err).and_then(|()| {
+                let round = self.begin_round(number);
+                if let Some(choices) = self.latest.recall(number, round, &mut state) {
+                    return self.take(
+                        choices,
+                        &state,
+                        &mut next,
+                        (&mut reduction, &mut |_, _| false),
+                    );
+                }
                 self.machine.decode(self.seen.get(number), &mut state);
-                self.expand(&mut state, &mut next, &mut reduction, &mut |_, _| false)
+                self.expand(&mut state, &mut next, (&mut reduction, round), &mut |_, _| false)
             });
             if let Err(reason) = expanded {
                 self.stack.push(number);
@@ -215,7 +234,7 @@ impl<'a> Explorer<'a> {
         &mut self,
         state: &mut State,
         next: &mut State,
-        reduction: &mut Reduction,
+        (reduction, round): (&mut Reduction, Round),
         done: Done<'_, 'a>,
     ) -> Result<(), String> {
         if self.effort == Effort::None {
@@ -224,7 +243,7 @@ impl<'a> Explorer<'a> {
         match self.settle(state) {
             Settled::Yes => {}
             Settled::NotYet => {
-                self.store(state);
+                self.store(state, round.asleep);
                 done(self, state);
                 return Ok(());
             }
@@ -239,11 +258,22 @@ impl<'a> Explorer<'a> {
             return Ok(());
         }
         let mut choices = std::mem::take(&mut self.choices);
-        self.choose(reduction, state, &mut choices);
-        for step in &choices {
+        self.choose(reduction, state, round, &mut choices);
+        self.take(choices, state, next, (reduction, done))
+    }
+
+    /// Takes the steps that were chosen in a state.
+    fn take(
+        &mut self,
+        choices: Vec<Choice>,
+        state: &State,
+        next: &mut State,
+        (reduction, done): (&mut Reduction, Done<'_, 'a>),
+    ) -> Result<(), String> {
+        for Choice { step, asleep } in &choices {
             next.assign(state);
             if self.step(next, step)? {
-                self.arrive(next, reduction)?;
+                self.arrive(next, reduction, *asleep)?;
                 if done(self, next) {
                     break;
                 }
@@ -275,7 +305,7 @@ impl<'a> Explorer<'a> {
                 next.assign(state);
                 self.steps_taken.note(next, transition);
                 match self.machine.apply(next, transition) {
-                    Effect::Continue => self.store(next),
+                    Effect::Continue => self.store(next, 0),
                     Effect::AssumeFailed => self.does_not_count(),
                     Effect::QueueFull => return Err(queue_full()),
                 }
@@ -295,13 +325,19 @@ impl<'a> Explorer<'a> {
         self.machine.settle(state, &mut |state, transition| steps.note(state, transition))
     }
 
-    fn choose(&self, reduction: &mut Reduction, state: &State, choices: &mut Vec<Step>) {
+    fn choose(
+        &self,
+        reduction: &mut Reduction,
+        state: &State,
+        round: Round,
+        choices: &mut Vec<Choice>,
+    ) -> bool {
         choices.clear();
         if self.effort == Effort::Eager {
             choices.extend(reduction.all());
-        } else {
-            reduction.choose(self.view(state), choices);
+            return false;
         }
+        reduction.choose(self.view(state), round, choices)
     }
 
     /// Whether a chain of steps stops at a state, which is stored under a number.
@@ -313,13 +349,13 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    /// The step to take, if there is one only.
-    fn only_choice(&mut self, reduction: &mut Reduction, state: &State) -> Option<Step> {
+    /// Chooses the steps to take. Returns whether they are of one part, so that the next state is as good as
+    /// this one.
+    fn choose_at(&mut self, reduction: &mut Reduction, state: &State, asleep: Places) -> bool {
         let mut choices = std::mem::take(&mut self.choices);
-        self.choose(reduction, state, &mut choices);
-        let only = if let [only] = choices[..] { Some(only) } else { None };
+        let is_one = self.choose(reduction, state, Round { asleep, ..Round::ALL }, &mut choices);
         self.choices = choices;
-        only
+        is_one
     }
 
     fn view<'s>(&'s self, state: &'s State) -> View<'s> {
@@ -342,9 +378,14 @@ impl<'a> Explorer<'a> {
 
     /// Settles a state and continues as long as there is only one step to take. Then stores the state that
     /// was reached.
-    pub fn arrive(&mut self, state: &mut State, reduction: &mut Reduction) -> Result<(), String> {
+    pub fn arrive(
+        &mut self,
+        state: &mut State,
+        reduction: &mut Reduction,
+        mut asleep: Places,
+    ) -> Result<(), String> {
         if self.effort == Effort::None {
-            self.store(state);
+            self.store(state, asleep);
             return Ok(());
         }
         let mut earlier = None;
@@ -369,19 +410,26 @@ impl<'a> Explorer<'a> {
             // To look for a state takes a fraction of the time that it takes to choose steps.
             self.encode(state);
             let known = self.seen.find(&self.key).ok();
-            let only = if self.stops(known) {
-                None
-            } else if reduction.look(self.view(state)) {
-                self.only_choice(reduction, state)
-            } else {
+            if self.stops(known) {
+                self.keep(state, known, asleep);
+                return Ok(());
+            }
+            if !reduction.look(self.view(state)) {
                 self.terminal(state);
                 return Ok(());
+            }
+            let is_one = self.choose_at(reduction, state, asleep);
+            let only = match self.choices[..] {
+                [] => return Ok(()), // all of them are asleep
+                [only] if is_one => only,
+                _ => {
+                    self.keep(state, known, asleep);
+                    self.remember(state, known.is_none(), asleep);
+                    return Ok(());
+                }
             };
-            let Some(only) = only else {
-                self.keep(state, known);
-                return Ok(());
-            };
-            if !self.step(state, &only)? {
+            asleep = only.asleep;
+            if !self.step(state, &only.step)? {
                 return Ok(());
             }
             // The state after 16, 32, 64, … steps is kept; if it comes again, the steps go round (R. P.
@@ -392,7 +440,7 @@ impl<'a> Explorer<'a> {
                 break;
             }
         }
-        self.store(state);
+        self.store(state, asleep);
         Ok(())
     }
 

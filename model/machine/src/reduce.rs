@@ -77,6 +77,10 @@
 //! A write that nobody reads before its location is written again comes to memory together with the next
 //! entry of its buffer, or when all else is done: see `merging`.
 //!
+//! # Steps that sleep
+//!
+//! Steps of a stubborn set that do not depend on each other are taken in one order: see `sleep`.
+//!
 //! # Long queues
 //!
 //! What can leave a queue leaves it before more comes. A queue with [`LONG`] entries or more gets another

@@ -3,6 +3,7 @@
 mod behind;
 mod merging;
 mod part;
+mod sleep;
 mod touching;
 mod waits;
 
@@ -19,6 +20,8 @@ pub(super) use behind::View;
 use behind::{Asked, Asking};
 pub(super) use part::Step;
 use part::{Part, Status};
+use sleep::EVERY;
+pub(super) use sleep::{Choice, Layout, Places, Round};
 use touching::Touching;
 
 /// The parts of one state, and reusable memory.
@@ -26,6 +29,10 @@ use touching::Touching;
 pub(super) struct Reduction {
     /// Whether several writes may be a step.
     pub merges: bool,
+    /// Numbers parts, if some may sleep.
+    pub layout: Option<Layout>,
+    /// Whether nothing could move but what would write unread locations.
+    is_lifted: bool,
     parts: Vec<Part>,
     /// Which parts may touch what from now until the end.
     touching: Touching,
@@ -33,6 +40,8 @@ pub(super) struct Reduction {
     first: Vec<usize>,
     /// By part, the parts that it brings into a stubborn set; 0 if not computed yet.
     brings: Vec<u64>,
+    /// By part, its place in sets of those that sleep; 0 if it never does.
+    places: Vec<Places>,
 }
 
 /// What makes rules 3 and 7 of a queue pair steps by themselves, where the argument of `reduce` says so. Else
@@ -61,6 +70,7 @@ impl Reduction {
             next += 2 + pair.pipe.len();
         }
         self.parts.clear();
+        self.is_lifted = false;
         for thread in 0..state.threads.len() {
             self.parts.push(self.cpu(view, thread));
         }
@@ -81,16 +91,42 @@ impl Reduction {
     }
 
     /// Every enabled step.
-    pub fn all(&self) -> impl Iterator<Item = Step> + '_ {
+    pub fn all(&self) -> impl Iterator<Item = Choice> + '_ {
         let enabled = self.parts.iter().filter(|part| part.status == Status::Enabled);
-        enabled.flat_map(Part::steps)
+        enabled.flat_map(Part::steps).map(|step| Choice { step, asleep: 0 })
     }
 
-    /// Adds the steps of a small stubborn set to `steps`. Adds none only if no step is enabled.
-    pub fn choose(&mut self, view: View<'_>, steps: &mut Vec<Step>) {
+    /// Adds the steps of a small stubborn set to `choices`, but for those that are asleep or not to be taken.
+    /// Adds none only if no others are enabled.
+    /// Returns whether the set has steps of one part alone.
+    pub fn choose(&mut self, view: View<'_>, round: Round, choices: &mut Vec<Choice>) -> bool {
         if self.parts.len() > MAX_PARTS {
-            return steps.extend(self.all());
+            choices.extend(self.all());
+            return choices.len() == 1;
         }
+        let (set, relevant) = self.stubborn_set(view);
+        let is_one = set.count_ones() == 1;
+        if round.asleep == 0 && round.todo == EVERY && is_one {
+            let steps = indices(set).flat_map(|index| self.parts[index].steps());
+            choices.extend(steps.map(|step| Choice { step, asleep: 0 }));
+            return true;
+        }
+        self.find_places(view.state);
+        let mut asleep = round.asleep;
+        for index in indices(set) {
+            let place = self.places[index];
+            if place & round.asleep != 0 || round.todo != EVERY && place & round.todo == 0 {
+                continue;
+            }
+            let after = self.still_asleep(asleep, index, relevant);
+            choices.extend(self.parts[index].steps().map(|step| Choice { step, asleep: after }));
+            asleep |= place;
+        }
+        is_one
+    }
+
+    /// The enabled parts of a small stubborn set, and the locations whose values matter.
+    fn stubborn_set(&mut self, view: View<'_>) -> (u64, u64) {
         let reads = self.touching.set(self.parts.iter().map(|part| part.later)).reads;
         let relevant = view.footprints.observed | reads;
         self.brings.clear();
@@ -117,7 +153,7 @@ impl Reduction {
                 break;
             }
         }
-        steps.extend(indices(best).flat_map(|index| self.parts[index].steps()));
+        (best, relevant)
     }
 
     /// The smallest set that contains a part and everything that its parts bring in.

@@ -7,4 +7,5 @@ mod merging;
 mod random_programs;
 mod reduction;
 mod simulation;
+mod sleep;
 mod witnesses;

@@ -10,7 +10,7 @@ use super::footprint::Footprints;
 use super::limits::Limits;
 use super::rules::{Machine, Variant, in_requests};
 use super::state::State;
-use super::stubborn::Reduction;
+use super::stubborn::{Reduction, Round};
 
 /// The result of the search for an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ pub(super) fn retrace_path(
     explorer.forget_current();
     let to = |number: Option<&usize>| number.map_or(Goal::End, |number| Goal::State(*number));
     explorer.goal = to(path.first());
-    explorer.arrive(&mut next, &mut reduction)?;
+    explorer.arrive(&mut next, &mut reduction, 0)?;
     words.append(explorer.steps_taken.words.get_or_insert_default());
     for (index, number) in path.iter().enumerate() {
         let goal = path.get(index + 1);
@@ -115,7 +115,8 @@ pub(super) fn retrace_path(
         explorer.machine.decode(explorer.seen.get(*number), &mut state);
         let mut taken = 0;
         let mut found = false;
-        explorer.expand(&mut state, &mut next, &mut reduction, &mut |explorer, state| {
+        let all = (&mut reduction, Round::ALL);
+        explorer.expand(&mut state, &mut next, all, &mut |explorer, state| {
             let machine = explorer.machine;
             found = match goal {
                 Some(goal) => explorer.stored_as(*goal),

@@ -9,7 +9,7 @@ use super::super::exploration::{Blocked, Exploration};
 use super::super::past::Past;
 use super::super::progress::Graph;
 use super::super::state::State;
-use super::super::stubborn::View;
+use super::super::stubborn::{Places, Round, View};
 use super::{Effort, Explorer};
 
 impl Explorer<'_> {
@@ -27,9 +27,9 @@ impl Explorer<'_> {
     }
 
     /// Stores a state.
-    pub(super) fn store(&mut self, state: &State) {
+    pub(super) fn store(&mut self, state: &State, asleep: Places) {
         self.encode(state);
-        self.keep(state, None);
+        self.keep(state, None, asleep);
     }
 
     /// Encodes a state, as it would be stored.
@@ -43,7 +43,7 @@ impl Explorer<'_> {
     }
 
     /// Stores the state that was encoded last; `known` is its number, if it was found before.
-    pub(super) fn keep(&mut self, state: &State, known: Option<usize>) {
+    pub(super) fn keep(&mut self, state: &State, known: Option<usize>, asleep: Places) {
         let (number, is_new) = match known {
             Some(number) => (number, false),
             None => self.seen.insert(&self.key),
@@ -54,8 +54,11 @@ impl Explorer<'_> {
         if let Some(graph) = &mut self.graph {
             graph.leads_to(number, is_new);
         }
-        if is_new {
+        if !is_new {
+            self.wake(number, asleep);
+        } else {
             self.stack.push(number);
+            self.rounds.push(Round { asleep, ..Round::ALL });
             if let Some(search) = &mut self.search {
                 search.parents.push(search.current);
             }
@@ -91,7 +94,7 @@ impl Explorer<'_> {
             return;
         }
         if self.graph.is_some() {
-            self.store(state);
+            self.store(state, 0);
         }
         for (index, code) in self.machine.code.threads.iter().enumerate() {
             if let Some(span) = code.spans.get(state.threads[index].pc) {
@@ -149,7 +152,8 @@ impl Explorer<'_> {
         let graph = self.graph.as_ref().map_or(0, Graph::memory);
         let outcomes = self.machine.memory_of(self.found.outcomes.len());
         let past = self.past.as_ref().map_or(0, Past::memory);
-        let memory = self.seen.memory() + graph + past + outcomes;
+        let rounds = size_of::<Round>() * self.rounds.len();
+        let memory = self.seen.memory() + rounds + graph + past + outcomes;
         if memory > self.limits.memory {
             return Some(format!("states need more than {}", Size(self.limits.memory as u64)));
         }

@@ -55,6 +55,7 @@ impl Reduction {
             self.keep_unread(state, index);
         }
         if !self.is_any_enabled() {
+            self.is_lifted = true;
             let is_kept = |part: &&mut Part| {
                 matches!(part.status, Status::WaitsForAny(_)) && part.overwrites(state.unread)
             };
