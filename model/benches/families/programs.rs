@@ -121,7 +121,8 @@ pub fn families() -> Vec<Family> {
 const CO: [(usize, usize); 7] = [(2, 3), (2, 4), (2, 5), (2, 6), (3, 2), (3, 3), (3, 4)];
 const COR: [(usize, usize); 7] = [(2, 2), (2, 4), (2, 6), (3, 2), (3, 3), (3, 4), (3, 5)];
 const PUTS: [(usize, usize); 7] = [(1, 2), (1, 4), (1, 8), (2, 2), (2, 4), (3, 2), (3, 3)];
-const SAME: [(usize, usize); 6] = [(2, 1), (2, 2), (3, 1), (4, 1), (3, 2), (5, 1)];
+const SAME: [(usize, usize); 9] =
+    [(2, 1), (2, 2), (3, 1), (4, 1), (3, 2), (5, 1), (8, 1), (3, 4), (3, 6)];
 
 fn size(n: usize, k: usize) -> String {
     format!("{n}x{k}")
