@@ -112,10 +112,12 @@ impl Reduction {
             return true;
         }
         self.find_places(view.state);
+        // What wakes need not be in the set: others that are may have been taken while it slept.
+        let set = if round.todo == EVERY { set } else { self.parts_at(round.todo) };
         let mut asleep = round.asleep;
         for index in indices(set) {
             let place = self.places[index];
-            if place & round.asleep != 0 || round.todo != EVERY && place & round.todo == 0 {
+            if place & round.asleep != 0 {
                 continue;
             }
             let after = self.still_asleep(asleep, index, relevant);

@@ -4,7 +4,8 @@
 //! the first of them was taken with all that may follow, the second one is taken with the first one *asleep*:
 //! it is not taken until something has happened that depends on it (P. Godefroid, Partial-Order Methods for
 //! the Verification of Concurrent Systems, 1996, chapter 5). A state is stored with the parts that are asleep
-//! in it. If it is reached again, and some are not asleep there, these are taken then.
+//! in it. If it is reached again, and some are not asleep there, these are taken then, whether they are in
+//! its stubborn set or not.
 //!
 //! Of each class of executions that differ in the order of such steps, one is still found: each end is, and
 //! each way to be stuck. A cycle does not matter, since each execution that comes to an end is finite.
@@ -18,7 +19,7 @@
 
 use super::super::rules::{Agent, Machine, Transition};
 use super::super::state::{Kind, State};
-use super::{Part, Reduction, Step};
+use super::{Part, Reduction, Status, Step};
 
 /// A set of parts by their places.
 pub type Places = u128;
@@ -152,6 +153,15 @@ impl Reduction {
             let may_sleep = part.touches_memory() && !part.adds;
             self.places.push(if may_sleep { layout.place(agent, ahead) } else { 0 });
         }
+    }
+
+    /// The enabled parts at places, as a mask.
+    pub(super) fn parts_at(&self, places: Places) -> u64 {
+        let all = self.parts.iter().zip(&self.places).enumerate();
+        let is_there = |(_, (part, place)): &(usize, (&Part, &Places))| {
+            part.status == Status::Enabled && **place & places != 0
+        };
+        all.filter(is_there).fold(0, |mask, (index, _)| mask | 1 << index)
     }
 
     /// Which of the parts that sleep go on to sleep when a part takes its step.
