@@ -26,8 +26,8 @@ fn steps_that_do_not_depend_on_each_other_are_taken_in_one_order() {
     assert!(steps < 1_200_000, "{steps} steps");
 }
 
-/// What sleeps may be in no stubborn set of the states on the way. If it were only taken where it is in one, a
-/// program of this size would lose outcomes.
+/// What sleeps may be in no stubborn set of the states on the way. If it were only taken where it is in one,
+/// this program would lose outcomes.
 #[test]
 fn what_wakes_is_taken_where_it_is_in_no_stubborn_set() {
     compare(43, Shape { variant: Variant::RdmaWait, statements: (2, 5), ..LARGE });
