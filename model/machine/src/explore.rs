@@ -257,8 +257,8 @@ impl<'a> Explorer<'a> {
             self.terminal(state);
             return Ok(());
         }
-        let mut choices = std::mem::take(&mut self.choices);
-        self.choose(reduction, state, round, &mut choices);
+        self.choose(reduction, state, round);
+        let choices = std::mem::take(&mut self.choices);
         self.take(choices, state, next, (reduction, done))
     }
 
@@ -325,19 +325,19 @@ impl<'a> Explorer<'a> {
         self.machine.settle(state, &mut |state, transition| steps.note(state, transition))
     }
 
-    fn choose(
-        &self,
-        reduction: &mut Reduction,
-        state: &State,
-        round: Round,
-        choices: &mut Vec<Choice>,
-    ) -> bool {
+    /// Chooses the steps to take from a state. Returns whether its stubborn set is one part, so that a single
+    /// step can be taken without storing the state.
+    fn choose(&mut self, reduction: &mut Reduction, state: &State, round: Round) -> bool {
+        let mut choices = std::mem::take(&mut self.choices);
         choices.clear();
-        if self.effort == Effort::Eager {
+        let is_one = if self.effort == Effort::Eager {
             choices.extend(reduction.all());
-            return false;
-        }
-        reduction.choose(self.view(state), round, choices)
+            false
+        } else {
+            reduction.choose(self.view(state), round, &mut choices)
+        };
+        self.choices = choices;
+        is_one
     }
 
     /// Whether a chain of steps stops at a state, which is stored under a number.
@@ -347,15 +347,6 @@ impl<'a> Explorer<'a> {
             Goal::State(goal) => number == Some(goal),
             Goal::End => false,
         }
-    }
-
-    /// Chooses the steps to take. Returns whether they are of one part, so that the next state is as good as
-    /// this one.
-    fn choose_at(&mut self, reduction: &mut Reduction, state: &State, asleep: Places) -> bool {
-        let mut choices = std::mem::take(&mut self.choices);
-        let is_one = self.choose(reduction, state, Round { asleep, ..Round::ALL }, &mut choices);
-        self.choices = choices;
-        is_one
     }
 
     fn view<'s>(&'s self, state: &'s State) -> View<'s> {
@@ -418,7 +409,7 @@ impl<'a> Explorer<'a> {
                 self.terminal(state);
                 return Ok(());
             }
-            let is_one = self.choose_at(reduction, state, asleep);
+            let is_one = self.choose(reduction, state, Round { asleep, ..Round::ALL });
             let only = match self.choices[..] {
                 [] => return Ok(()), // all of them are asleep
                 [only] if is_one => only,

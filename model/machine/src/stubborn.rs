@@ -97,8 +97,7 @@ impl Reduction {
     }
 
     /// Adds the steps of a small stubborn set to `choices`, but for those that are asleep or not to be taken.
-    /// Adds none only if no others are enabled.
-    /// Returns whether the set has steps of one part alone.
+    /// Adds none only if no others are enabled. Returns whether the set has steps of one part alone.
     pub fn choose(&mut self, view: View<'_>, round: Round, choices: &mut Vec<Choice>) -> bool {
         if self.parts.len() > MAX_PARTS {
             choices.extend(self.all());

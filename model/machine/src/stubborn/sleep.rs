@@ -47,7 +47,7 @@ impl Round {
     pub const ALL: Self = Self { asleep: 0, todo: EVERY };
 }
 
-/// Numbers the parts of a machine, so that a part keeps its number while other groups move.
+/// Numbers the parts of a machine, so that a part keeps its number while other lines move.
 #[derive(Debug)]
 pub struct Layout {
     threads: usize,
@@ -77,7 +77,8 @@ impl Layout {
             }
         }
         let of_thread = |thread: usize| 1 << thread | 1 << (threads + thread);
-        let of_pair = |pair: usize| ones(width) << (2 * threads + pair * width);
+        // `width` is less than the bits of a set, since each queue pair has a thread with places of its own.
+        let of_pair = |pair: usize| ((1 << width) - 1) << (2 * threads + pair * width);
         let receives =
             |thread: usize| (0..pairs).filter(move |pair| machine.receiver[*pair] == Some(thread));
         let thread_lines = (0..threads).map(|thread| {
@@ -127,10 +128,6 @@ impl Part {
     fn touches_memory(&self) -> bool {
         self.now.reads | self.now.writes != 0
     }
-}
-
-fn ones(count: usize) -> Places {
-    if count >= Places::BITS as usize { EVERY } else { (1 << count) - 1 }
 }
 
 impl Reduction {
