@@ -25,7 +25,7 @@ use super::witness::Search;
 use rounds::Latest;
 
 /// How much of the state space to leave out. Outcomes do not depend on it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effort {
     /// Every transition of the rules, every state.
     None,
@@ -34,6 +34,8 @@ pub enum Effort {
     /// Additionally, only stubborn sets of the remaining steps are taken.
     Stubborn,
     /// Additionally, values that nothing will read are left out, or kept beside the states (`past`).
+    Values,
+    /// Additionally, steps sleep while others are taken in their place (`stubborn::sleep`).
     #[default]
     Full,
 }
@@ -145,7 +147,7 @@ impl<'a> Explorer<'a> {
             search: None,
             graph: None,
             always_counts: always_counts(program),
-            past: if effort == Effort::Full { Past::new(machine) } else { None },
+            past: if effort >= Effort::Values { Past::new(machine) } else { None },
             steps_taken: Steps { machine, program, count: 0, words: None, brief: false },
             key: Vec::new(),
             live: Live::ALL,
@@ -177,7 +179,8 @@ impl<'a> Explorer<'a> {
         let mut next = state.clone();
         let mut reduction = Reduction::default();
         reduction.merges = self.merges();
-        reduction.layout = reduction.merges.then(|| Layout::of(self.machine)).flatten();
+        let may_sleep = reduction.merges && self.effort == Effort::Full;
+        reduction.layout = may_sleep.then(|| Layout::of(self.machine)).flatten();
         self.forget_current();
         if let Err(reason) = self.arrive(&mut next, &mut reduction, 0) {
             return Some(reason);
@@ -222,7 +225,7 @@ impl<'a> Explorer<'a> {
         let is_plain = self.graph.is_none() && self.search.is_none();
         let machine = self.machine;
         let has_buffers = machine.variant != Variant::Sc;
-        self.effort == Effort::Full
+        self.effort >= Effort::Values
             && is_plain
             && has_buffers
             && machine.initial().memory.len() <= 64

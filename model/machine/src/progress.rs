@@ -90,7 +90,7 @@ pub(super) fn progress_of(
         return found;
     }
     // Stuck states are reported with all their values, so the reduction that drops values is not used.
-    if effort == Effort::Full {
+    if effort >= Effort::Values {
         reduced = explorer(Effort::Stubborn);
         if let Some(reason) = reduced.run() {
             found.is_cut_off(reason);

@@ -35,7 +35,7 @@ impl Explorer<'_> {
     /// Encodes a state, as it would be stored.
     pub(super) fn encode(&mut self, state: &State) {
         self.live = match self.effort {
-            Effort::Full => Live::of(self.view(state), self.past.is_some()),
+            Effort::Values | Effort::Full => Live::of(self.view(state), self.past.is_some()),
             _ => Live::ALL,
         };
         self.key.clear();
