@@ -19,7 +19,7 @@ use rustc_hash::FxHashSet;
 use super::bounds::{Bounds, OWN};
 use crate::library::mentions;
 use objects::object_sets;
-use symmetry::{Key, permutations};
+use symmetry::{Code, Key, permutations};
 use usage::{own_values, shows};
 
 /// More clients than were asked for at most.
@@ -111,7 +111,8 @@ pub fn clients(
     families: &[Bounds],
     most: usize,
 ) -> Result<Vec<Client>, TooMany> {
-    let mut found = Collected { seen: FxHashSet::default(), clients: Vec::new(), most };
+    let (seen, code) = (FxHashSet::default(), Code::default());
+    let mut found = Collected { seen, code, clients: Vec::new(), most };
     families.iter().try_for_each(|bounds| family(library, bounds, &mut found))?;
     found.clients.sort_by_key(|client| {
         let active = client.threads.iter().filter(|(_, ops)| !ops.is_empty()).count();
@@ -124,6 +125,8 @@ pub fn clients(
 struct Collected {
     /// One key of each.
     seen: FxHashSet<Key>,
+    /// Reusable memory.
+    code: Code,
     clients: Vec<Client>,
     /// How many there may be.
     most: usize,
@@ -209,6 +212,14 @@ fn tuples(length: usize, nodes: u32) -> Vec<Vec<u32>> {
     all
 }
 
+/// What a thread may do.
+#[derive(Clone)]
+struct Sequence {
+    ops: Vec<Op>,
+    /// How many of these are accesses of plain locations. The others are calls.
+    accesses: usize,
+}
+
 /// Everything but the statements.
 struct Frame<'a> {
     library: &'a Library,
@@ -222,38 +233,37 @@ struct Frame<'a> {
 
 impl Frame<'_> {
     fn fill(&self, found: &mut Collected) -> Result<(), TooMany> {
-        let sequences: Vec<Vec<Vec<Op>>> =
+        let sequences: Vec<Vec<Sequence>> =
             (0..self.nodes.len()).map(|thread| self.sequences(thread)).collect();
         let mut chosen: Vec<&[Op]> = Vec::new();
-        self.choose(&sequences, &mut chosen, found)
+        self.choose(&sequences, (0, 0), &mut chosen, found)
     }
 
+    /// Chooses what the next thread does. Those chosen have so many statements, and so many accesses.
     fn choose<'s>(
         &self,
-        sequences: &'s [Vec<Vec<Op>>],
+        sequences: &'s [Vec<Sequence>],
+        (size, plain): (usize, usize),
         chosen: &mut Vec<&'s [Op]>,
         found: &mut Collected,
     ) -> Result<(), TooMany> {
-        let thread = chosen.len();
-        if thread == sequences.len() {
-            if self.is_sensible(chosen) && found.seen.insert(self.key(chosen)) {
+        let Some(of_thread) = sequences.get(chosen.len()) else {
+            if self.is_sensible(chosen) && found.seen.insert(found.code.key(self, chosen)) {
                 if found.clients.len() >= found.most {
                     return Err(TooMany);
                 }
                 found.clients.push(self.client(chosen));
             }
             return Ok(());
-        }
-        let size: usize = chosen.iter().map(|ops| ops.len()).sum();
-        let accesses = |ops: &[Op]| ops.iter().filter(|op| self.method_name(op).is_none()).count();
-        let plain: usize = chosen.iter().map(|ops| accesses(ops)).sum();
-        for sequence in &sequences[thread] {
-            let is_large = self.bounds.size > 0 && size + sequence.len() > self.bounds.size;
-            if is_large || plain + accesses(sequence) > self.bounds.plain {
+        };
+        for Sequence { ops, accesses } in of_thread {
+            let (size, plain) = (size + ops.len(), plain + accesses);
+            let is_large = self.bounds.size > 0 && size > self.bounds.size;
+            if is_large || plain > self.bounds.plain {
                 continue;
             }
-            chosen.push(sequence);
-            self.choose(sequences, chosen, found)?;
+            chosen.push(ops);
+            self.choose(sequences, (size, plain), chosen, found)?;
             chosen.pop();
         }
         Ok(())
@@ -278,30 +288,28 @@ impl Frame<'_> {
     }
 
     /// What a thread may do.
-    fn sequences(&self, thread: usize) -> Vec<Vec<Op>> {
+    fn sequences(&self, thread: usize) -> Vec<Sequence> {
         let (calls, plain) = (self.calls(thread), self.plain(thread));
-        let mut all: Vec<(usize, usize, Vec<Op>)> = vec![(0, 0, Vec::new())];
+        let mut all = vec![Sequence { ops: Vec::new(), accesses: 0 }];
         let mut first = 0;
         while first < all.len() {
-            let (called, accessed, ops) = all[first].clone();
+            let Sequence { ops, accesses } = all[first].clone();
             first += 1;
-            if called < self.bounds.calls {
-                for call in &calls {
-                    let longer = [ops.as_slice(), std::slice::from_ref(call)].concat();
-                    if self.may_follow(&ops, call) {
-                        all.push((called + 1, accessed, longer));
-                    }
+            if ops.len() - accesses < self.bounds.calls {
+                for call in calls.iter().filter(|call| self.may_follow(&ops, call)) {
+                    let ops = [ops.as_slice(), std::slice::from_ref(call)].concat();
+                    all.push(Sequence { ops, accesses });
                 }
             }
-            if accessed < self.bounds.plain && (!self.bounds.guarded || self.holds_any(&ops)) {
+            if accesses < self.bounds.plain && (!self.bounds.guarded || self.holds_any(&ops)) {
                 for access in &plain {
-                    let longer = [ops.as_slice(), std::slice::from_ref(access)].concat();
-                    all.push((called, accessed + 1, longer));
+                    let ops = [ops.as_slice(), std::slice::from_ref(access)].concat();
+                    all.push(Sequence { ops, accesses: accesses + 1 });
                 }
             }
         }
-        let ops = all.into_iter().map(|(_, _, ops)| ops);
-        ops.filter(|ops| self.ends_well(ops)).collect()
+        all.retain(|sequence| self.ends_well(&sequence.ops));
+        all
     }
 
     fn method_name(&self, op: &Op) -> Option<(&str, usize)> {

@@ -28,17 +28,34 @@ fn packed(code: &[u64]) -> Key {
     bytes.into_boxed_slice()
 }
 
-impl Frame<'_> {
-    /// The same for symmetric clients, and for no others.
-    pub(super) fn key(&self, threads: &[&[Op]]) -> Key {
-        let least = self.orders.iter().map(|order| self.code(threads, order)).min();
-        packed(&least.unwrap_or_default())
-    }
+/// Computes keys, with memory that is used again: millions of codes are compared for some libraries.
+#[derive(Default)]
+pub(super) struct Code {
+    names: Names,
+    least: Vec<u64>,
+    other: Vec<u64>,
+}
 
+impl Code {
+    /// The same for symmetric clients, and for no others.
+    pub(super) fn key(&mut self, frame: &Frame<'_>, threads: &[&[Op]]) -> Key {
+        self.least.clear();
+        for order in frame.orders {
+            self.other.clear();
+            self.names.clear();
+            frame.code(threads, order, &mut self.names, &mut self.other);
+            if self.least.is_empty() || self.other < self.least {
+                std::mem::swap(&mut self.least, &mut self.other);
+            }
+        }
+        packed(&self.least)
+    }
+}
+
+impl Frame<'_> {
     /// The client in words, with threads in that order and everything numbered as it comes.
-    fn code(&self, threads: &[&[Op]], order: &[usize]) -> Vec<u64> {
-        let mut names = Names::default();
-        let mut code = vec![u64::from(self.bounds.ahead)];
+    fn code(&self, threads: &[&[Op]], order: &[usize], names: &mut Names, code: &mut Vec<u64>) {
+        code.push(u64::from(self.bounds.ahead));
         // Threads that do nothing are not there, unless an object names them.
         let has_places = self.has_places();
         let named = self.objects.iter().any(|object| object.writer.is_some());
@@ -46,10 +63,9 @@ impl Frame<'_> {
             code.push(THREAD);
             code.extend(has_places.then(|| names.node(self.nodes[*thread])));
             for op in threads[*thread] {
-                self.op_code(op, order, &mut names, &mut code);
+                self.op_code(op, order, names, code);
             }
         }
-        code
     }
 
     /// Whether it matters where threads are, and locations that only CPUs access.
@@ -82,11 +98,10 @@ impl Frame<'_> {
                     if self.is_free(*method, at) { names.value(*value) } else { *value }
                 }));
                 code.push(u64::from(*id));
-                let mut nodes: Vec<u64> =
-                    nodes.iter().flatten().map(|node| names.node(*node)).collect();
-                nodes.sort_unstable();
-                code.push(nodes.len() as u64);
-                code.extend(nodes);
+                code.push(nodes.as_ref().map_or(0, |nodes| nodes.len() as u64));
+                let first = code.len();
+                code.extend(nodes.iter().flatten().map(|node| names.node(*node)));
+                code[first..].sort_unstable();
             }
             Op::Write(location, value) | Op::Put(location, value) => {
                 code.push(if matches!(op, Op::Write(..)) { WRITE } else { PUT });
@@ -119,6 +134,13 @@ fn number<T: PartialEq + Copy>(known: &mut Vec<T>, one: T) -> u64 {
 }
 
 impl Names {
+    fn clear(&mut self) {
+        self.nodes.clear();
+        self.locations.clear();
+        self.objects.clear();
+        self.values.clear();
+    }
+
     fn node(&mut self, node: u32) -> u64 {
         number(&mut self.nodes, node)
     }
