@@ -23,8 +23,9 @@ use crate::programs::{self, Program};
 /// The first argument of such a process.
 pub const WORD: &str = "cell";
 
-/// Short runs are repeated at most this often, and for this long in all.
-const REPEATS: usize = 25;
+/// Short runs are repeated at most this often, and for this long in all. The shortest take some microseconds:
+/// in 25 of them, other work on the machine would show.
+const REPEATS: usize = 1_000;
 const REPEATING: Duration = Duration::from_millis(250);
 
 /// What is asked.
