@@ -63,7 +63,8 @@ pub struct Cell {
     pub found: u64,
     /// Whether these are all.
     pub complete: bool,
-    /// Without reading the program and the model; the median, if there was time for several runs.
+    /// Without reading the program and the model; the median, if there was time for several runs. Of several
+    /// processes, the least.
     pub time: Duration,
     /// The most memory the process took, in KiB; 0 where the system does not say.
     pub peak: u64,
@@ -72,6 +73,13 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// Asks once more, if that found all; the least time counts.
+    pub fn again(&mut self, engine: Engine, limit: Duration, program: &Program) {
+        if self.complete {
+            self.time = self.time.min(ask(engine, limit, program).time);
+        }
+    }
+
     /// The time, or that it was not enough.
     pub fn shown(&self, limit: Duration) -> String {
         if self.complete {

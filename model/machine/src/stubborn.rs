@@ -439,9 +439,13 @@ fn buffer_of_writes(agent: Agent, head: u64, all: u64) -> Part {
 
 /// What an entry's next step touches, and what all its remaining steps may touch.
 pub(super) fn item_access(machine: &Machine, pair: usize, item: &Item) -> (Access, Access) {
+    // Store buffers have many of these, and each state is asked for all.
+    if let Item::Write { target, .. } = item {
+        let write = Access { writes: bit(target.0), ..Access::default() };
+        return (write, write);
+    }
     let all = Stages::of_item(machine, pair, item).all();
     let now = match item {
-        Item::Write { target, .. } => Access { writes: bit(target.0), ..all },
         Item::RemoteWrite { .. }
         | Item::LocalWrite { .. }
         | Item::AtomicWrite { .. }
