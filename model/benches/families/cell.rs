@@ -73,11 +73,17 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Asks once more, if that found all; the least time counts.
+    /// Asks once more. Of answers with all outcomes, the one with the least time counts.
     pub fn again(&mut self, engine: Engine, limit: Duration, program: &Program) {
-        if self.complete {
-            self.time = self.time.min(ask(engine, limit, program).time);
+        let next = ask(engine, limit, program);
+        let peak = self.peak.max(next.peak);
+        if self.complete && next.complete {
+            assert_eq!(self.found, next.found, "{}: the same outcomes", program.text());
         }
+        if next.complete && (!self.complete || next.time < self.time) {
+            *self = next;
+        }
+        self.peak = peak;
     }
 
     /// The time, or that it was not enough.

@@ -23,9 +23,10 @@ use programs::{Family, Member, NODES, Program, SIZES, Size, THREADS, families, r
 const LIMIT: Duration = Duration::from_secs(10);
 /// How long executions may be counted.
 const COUNTING: Duration = Duration::from_secs(3);
-/// How often programs are measured, in turns. The least time counts: other work slows a machine for seconds.
+/// How often programs are measured, in turns. Within a process the median counts, which is what a user gets;
+/// of processes the least, since other work slows a machine for seconds at a time.
 const ROUNDS: usize = 5;
-/// From here on a random program is one of the slow ones, which are measured so.
+/// Random programs are measured in rounds if the first one takes longer than this.
 const SLOW: Duration = Duration::from_millis(100);
 
 fn main() {
@@ -59,7 +60,7 @@ fn main() {
         }
     }
     println!(
-        "\nThe most memory that a process took: {} MiB ({}). No engine had more than {} s for a program.",
+        "\nThe most memory that a process took: {} MiB ({}). The limit was {} s for a program by an engine.",
         most.peak.div_ceil(1024),
         most.program,
         limit.as_secs()
@@ -85,11 +86,11 @@ impl Most {
 fn tables(families: &[Family], limit: Duration, most: &mut Most) {
     let mut rows = Vec::new();
     let mut exponents = Vec::new();
-    let mut measured = measured(families, limit, most).into_iter();
+    let mut measured = measure(families, limit, most).into_iter();
     for family in families {
         let mut points = Vec::new();
-        for (member, cells) in family.members.iter().zip(measured.by_ref()) {
-            rows.push(row(family, member, &cells, limit, &mut points));
+        for (member, measured) in family.members.iter().zip(measured.by_ref()) {
+            rows.push(row(member, measured, limit, &mut points));
         }
         let mut cells = vec![format!("{} ({} programs)", family.name, points.len())];
         for engine in [|point: &Point| point.smt, |point: &Point| point.explore] {
@@ -132,43 +133,51 @@ fn tables(families: &[Family], limit: Duration, most: &mut Most) {
     );
 }
 
-/// All members by *smt*, by *explore*, and the number of their executions.
-fn measured(families: &[Family], limit: Duration, most: &mut Most) -> Vec<[Cell; 3]> {
+/// A member of a family, measured.
+struct Measured {
+    name: String,
+    smt: Cell,
+    explore: Cell,
+    /// How many executions are consistent.
+    counted: Cell,
+}
+
+/// Measures all members, in rounds.
+fn measure(families: &[Family], limit: Duration, most: &mut Most) -> Vec<Measured> {
     let members = families.iter().flat_map(|family| {
         family.members.iter().map(|one| (format!("{}{}", family.name, one.size), &one.text))
     });
-    let members = members.map(|(name, text)| (name, Program::Text(text.clone())));
-    let members: Vec<(String, Program)> = members.collect();
-    let mut measured: Vec<[Cell; 3]> = Vec::new();
-    for (name, program) in &members {
-        let [smt, explore] = [Engine::Smt, Engine::Explore].map(|engine| {
-            let cell = cell::ask(engine, limit, program);
-            most.take(&cell, name, engine.name());
-            cell
-        });
-        measured.push([smt, explore, cell::ask(Engine::Count, COUNTING.min(limit), program)]);
-    }
+    let first = members.map(|(name, text)| {
+        let program = Program::Text(text.clone());
+        let [smt, explore] =
+            [Engine::Smt, Engine::Explore].map(|one| cell::ask(one, limit, &program));
+        let counted = cell::ask(Engine::Count, COUNTING.min(limit), &program);
+        (program, Measured { name, smt, explore, counted })
+    });
+    let mut all: Vec<(Program, Measured)> = first.collect();
     for _ in 1..ROUNDS {
-        for ((_, program), [smt, explore, _]) in members.iter().zip(&mut measured) {
+        for (program, Measured { smt, explore, .. }) in &mut all {
             smt.again(Engine::Smt, limit, program);
             explore.again(Engine::Explore, limit, program);
         }
     }
-    measured
+    for (_, Measured { name, smt, explore, .. }) in &all {
+        most.take(smt, name, Engine::Smt.name());
+        most.take(explore, name, Engine::Explore.name());
+    }
+    all.into_iter().map(|(_, measured)| measured).collect()
 }
 
 fn row(
-    family: &Family,
     member: &Member,
-    [smt, explore, counted]: &[Cell; 3],
+    Measured { name, smt, explore, counted }: Measured,
     limit: Duration,
     points: &mut Vec<Point>,
 ) -> Vec<String> {
-    let name = format!("{}{}", family.name, member.size);
     if smt.complete && explore.complete {
         assert_eq!(smt.found, explore.found, "{name}: the engines agree");
     }
-    let known = [smt, explore].into_iter().find(|cell| cell.complete).map(|cell| cell.found);
+    let known = [&smt, &explore].into_iter().find(|cell| cell.complete).map(|cell| cell.found);
     let theirs = member.peers.and_then(|peers| peers.executions);
     let ours = counted.complete.then_some(counted.found);
     if let (Some(ours), Some(theirs)) = (ours, theirs) {
@@ -202,27 +211,34 @@ fn row(
     ]
 }
 
+/// Measures the slow ones of some programs in rounds.
+fn repeat_slow(cells: &mut [(Cell, u64)], mut again: impl FnMut(&mut Cell, u64)) {
+    let mut slow: Vec<&mut (Cell, u64)> =
+        cells.iter_mut().filter(|(cell, _)| !cell.complete || cell.time > SLOW).collect();
+    for _ in 1..ROUNDS {
+        slow.iter_mut().for_each(|(cell, number)| again(cell, *number));
+    }
+}
+
 /// Programs drawn at random, of one size: the median and the worst.
 fn random(size: &'static Size, limit: Duration, most: &mut Most) {
     let programs = random_programs(size);
     let mut rows = Vec::new();
     let mut found: Vec<Option<u64>> = vec![None; programs.len()];
     for engine in [Engine::Smt, Engine::Explore, Engine::Auto, Engine::Verdicts] {
-        let mut cells = Vec::new();
-        for (number, known) in programs.iter().zip(&mut found) {
-            let mut cell = cell::ask(engine, limit, &Program::Random(size, *number));
-            most.take(&cell, &format!("random {number}"), engine.name());
+        let ask =
+            |number: &u64| (cell::ask(engine, limit, &Program::Random(size, *number)), *number);
+        let mut cells: Vec<(Cell, u64)> = programs.iter().map(ask).collect();
+        repeat_slow(&mut cells, |cell, number| {
+            cell.again(engine, limit, &Program::Random(size, number));
+        });
+        for ((cell, number), known) in cells.iter_mut().zip(&mut found) {
+            most.take(cell, &format!("random {number}"), engine.name());
             if engine == Engine::Verdicts {
                 cell.found = known.unwrap_or(0);
             } else if cell.complete {
                 let before = *known.get_or_insert(cell.found);
                 assert_eq!(cell.found, before, "random {number}: the engines agree");
-            }
-            cells.push((cell, *number));
-        }
-        for _ in 1..ROUNDS {
-            for (cell, number) in cells.iter_mut().filter(|(cell, _)| cell.time > SLOW) {
-                cell.again(engine, limit, &Program::Random(size, *number));
             }
         }
         cells.sort_by_key(|(cell, _)| (!cell.complete, cell.time));
