@@ -439,7 +439,7 @@ fn buffer_of_writes(agent: Agent, head: u64, all: u64) -> Part {
 
 /// What an entry's next step touches, and what all its remaining steps may touch.
 pub(super) fn item_access(machine: &Machine, pair: usize, item: &Item) -> (Access, Access) {
-    // Store buffers have many of these, and each state is asked for all.
+    // A CPU write touches its target alone. That is said first, since store buffers may be long.
     if let Item::Write { target, .. } = item {
         let write = Access { writes: bit(target.0), ..Access::default() };
         return (write, write);

@@ -34,9 +34,10 @@ impl Explorer<'_> {
 
     /// Encodes a state, as it would be stored.
     pub(super) fn encode(&mut self, state: &State) {
-        self.live = match self.effort {
-            Effort::Values | Effort::Full => Live::of(self.view(state), self.past.is_some()),
-            _ => Live::ALL,
+        self.live = if self.effort >= Effort::Values {
+            Live::of(self.view(state), self.past.is_some())
+        } else {
+            Live::ALL
         };
         self.key.clear();
         self.machine.encode(state, &self.live, &mut self.key);

@@ -4,14 +4,18 @@ use super::load::{complete, outcome, outcomes, test};
 use super::random_programs::{SMALL, Shape, program};
 use crate::{Effort, FaultSet, Limits, Trial, Variant, explore, explore_with};
 
+/// From none to all.
+const EFFORTS: [Effort; 5] =
+    [Effort::None, Effort::Eager, Effort::Stubborn, Effort::Values, Effort::Full];
+
 /// Compares all efforts on the programs of some seeds. Returns how many states each effort stored.
-fn compare(shape: Shape, seeds: std::ops::Range<u64>) -> [u64; 4] {
+fn compare(shape: Shape, seeds: std::ops::Range<u64>) -> [u64; EFFORTS.len()] {
     let limits = Limits { states: 100_000, ..Limits::default() };
-    let mut states = [0; 4];
+    let mut states = [0; EFFORTS.len()];
     let mut compared = 0;
     for seed in seeds {
         let test = program(seed, shape);
-        let found = [Effort::None, Effort::Eager, Effort::Stubborn, Effort::Full].map(|effort| {
+        let found = EFFORTS.map(|effort| {
             explore_with(&test, shape.variant, FaultSet::NONE, effort, limits.clone()).unwrap()
         });
         if !found[0].complete {
@@ -88,8 +92,7 @@ fn with_shared_polls() {
 
 /// Compares all efforts on a program.
 fn compare_one(test: &lang::Test, variant: Variant, body: &str) {
-    let all = [Effort::None, Effort::Eager, Effort::Stubborn, Effort::Full];
-    let found = all.map(|effort| {
+    let found = EFFORTS.map(|effort| {
         explore_with(test, variant, FaultSet::NONE, effort, Limits::default()).unwrap()
     });
     assert!(found[0].complete && found[0].outcomes.len() > 1, "{body}");
@@ -135,10 +138,9 @@ fn with_words() {
             false => ([Variant::RdmaTso, Variant::RdmaTso, Variant::Sc], Limits::default()),
         };
         for variant in variants {
-            let found =
-                [Effort::None, Effort::Eager, Effort::Stubborn, Effort::Full].map(|effort| {
-                    explore_with(&test, variant, FaultSet::NONE, effort, limits.clone()).unwrap()
-                });
+            let found = EFFORTS.map(|effort| {
+                explore_with(&test, variant, FaultSet::NONE, effort, limits.clone()).unwrap()
+            });
             assert!(found[0].complete && found[0].outcomes.len() > 1, "{body}");
             for reduced in &found[1..] {
                 assert_eq!(reduced.outcomes, found[0].outcomes, "{body}");
