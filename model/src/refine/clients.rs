@@ -19,7 +19,7 @@ use rustc_hash::FxHashSet;
 use super::bounds::{Bounds, OWN};
 use crate::library::mentions;
 use objects::object_sets;
-use symmetry::{Code, Key, permutations};
+use symmetry::{Coder, Key, permutations};
 use usage::{own_values, shows};
 
 /// More clients than were asked for at most.
@@ -111,8 +111,8 @@ pub fn clients(
     families: &[Bounds],
     most: usize,
 ) -> Result<Vec<Client>, TooMany> {
-    let (seen, code) = (FxHashSet::default(), Code::default());
-    let mut found = Collected { seen, code, clients: Vec::new(), most };
+    let (seen, coder) = (FxHashSet::default(), Coder::default());
+    let mut found = Collected { seen, coder, clients: Vec::new(), most };
     families.iter().try_for_each(|bounds| family(library, bounds, &mut found))?;
     found.clients.sort_by_key(|client| {
         let active = client.threads.iter().filter(|(_, ops)| !ops.is_empty()).count();
@@ -125,8 +125,8 @@ pub fn clients(
 struct Collected {
     /// One key of each.
     seen: FxHashSet<Key>,
-    /// Reusable memory.
-    code: Code,
+    /// Computes them.
+    coder: Coder,
     clients: Vec<Client>,
     /// How many there may be.
     most: usize,
@@ -239,7 +239,7 @@ impl Frame<'_> {
         self.choose(&sequences, (0, 0), &mut chosen, found)
     }
 
-    /// Chooses what the next thread does. Those chosen have so many statements, and so many accesses.
+    /// Chooses what the next thread does. `size` and `plain` are the statements and accesses of those chosen.
     fn choose<'s>(
         &self,
         sequences: &'s [Vec<Sequence>],
@@ -248,7 +248,7 @@ impl Frame<'_> {
         found: &mut Collected,
     ) -> Result<(), TooMany> {
         let Some(of_thread) = sequences.get(chosen.len()) else {
-            if self.is_sensible(chosen) && found.seen.insert(found.code.key(self, chosen)) {
+            if self.is_sensible(chosen) && found.seen.insert(found.coder.key(self, chosen)) {
                 if found.clients.len() >= found.most {
                     return Err(TooMany);
                 }

@@ -30,22 +30,22 @@ fn packed(code: &[u64]) -> Key {
 
 /// Computes keys, with memory that is used again: millions of codes are compared for some libraries.
 #[derive(Default)]
-pub(super) struct Code {
+pub(super) struct Coder {
     names: Names,
     least: Vec<u64>,
-    other: Vec<u64>,
+    candidate: Vec<u64>,
 }
 
-impl Code {
+impl Coder {
     /// The same for symmetric clients, and for no others.
     pub(super) fn key(&mut self, frame: &Frame<'_>, threads: &[&[Op]]) -> Key {
         self.least.clear();
         for order in frame.orders {
-            self.other.clear();
+            self.candidate.clear();
             self.names.clear();
-            frame.code(threads, order, &mut self.names, &mut self.other);
-            if self.least.is_empty() || self.other < self.least {
-                std::mem::swap(&mut self.least, &mut self.other);
+            frame.code(threads, order, &mut self.names, &mut self.candidate);
+            if self.least.is_empty() || self.candidate < self.least {
+                std::mem::swap(&mut self.least, &mut self.candidate);
             }
         }
         packed(&self.least)
