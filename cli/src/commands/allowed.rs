@@ -306,9 +306,11 @@ impl Asking<'_> {
         match asked {
             Ok(Asked::Outcomes(found)) => answer.add((test, written), source, model, *found),
             Ok(Asked::Verdicts(verdicts)) if verdicts.answered.checked.is_empty() => {
-                return answer
-                    .skips
-                    .push(skip("no verdict of the test is about the model".to_owned()));
+                let reason = match test.expectations.is_empty() {
+                    true => "the test has no verdicts",
+                    false => "no verdict of the test is about the model",
+                };
+                return answer.skips.push(skip(reason.to_owned()));
             }
             Ok(Asked::Verdicts(Verdicts { answered, misuses, by })) => {
                 answer.problems.extend(problems(source, misuses));
