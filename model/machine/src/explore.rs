@@ -33,8 +33,8 @@ pub enum Effort {
     Eager,
     /// Additionally, only stubborn sets of the remaining steps are taken.
     Stubborn,
-    /// Additionally, values that nothing will read are left out, or kept beside the states (`past`), and writes
-    /// that nobody reads in between come to memory together (`stubborn::merging`).
+    /// Additionally, values that nothing will read are left out, or kept beside the states (`past`), and
+    /// writes that nobody reads in between come to memory together (`stubborn::merging`).
     Values,
     /// Additionally, steps sleep while others are taken in their place (`stubborn::sleep`).
     #[default]
