@@ -133,20 +133,11 @@ fn with_words() {
     ];
     for (body, observed) in bodies {
         let test = test("s[2] = (1, 1) || x[2] = 0, f = 0", body, observed);
-        let (variants, limits) = match body.contains("Wait") {
-            true => ([Variant::RdmaWait, Variant::RdmaWaitPolls, Variant::Sc], Limits::default()),
-            false => ([Variant::RdmaTso, Variant::RdmaTso, Variant::Sc], Limits::default()),
+        let variants: &[Variant] = match body.contains("Wait") {
+            true => &[Variant::RdmaWait, Variant::RdmaWaitPolls, Variant::Sc],
+            false => &[Variant::RdmaTso, Variant::Sc],
         };
-        for variant in variants {
-            let found = EFFORTS.map(|effort| {
-                explore_with(&test, variant, FaultSet::NONE, effort, limits.clone()).unwrap()
-            });
-            assert!(found[0].complete && found[0].outcomes.len() > 1, "{body}");
-            for reduced in &found[1..] {
-                assert_eq!(reduced.outcomes, found[0].outcomes, "{body}");
-                assert_eq!(reduced.blocked, found[0].blocked, "{body}");
-            }
-        }
+        variants.iter().for_each(|variant| compare_one(&test, *variant, body));
     }
 }
 
